@@ -81,14 +81,12 @@ class ModelConfig:
     @property
     def sites(self) -> tuple[str, ...]:
         """Every attention site in the order of computation, e.g. "decoder.0.self"."""
-        parts = {stack: ("self",) for stack in self.stacks}
-        if self.kind == "encoder-decoder":
-            parts["decoder"] = ("self", "cross")
+        both = self.kind == "encoder-decoder"
         return tuple(
             f"{stack}.{layer}.{part}"
             for stack in self.stacks
             for layer in range(self.n_layers)
-            for part in parts[stack]
+            for part in (("self", "cross") if both and stack == "decoder" else ("self",))
         )
 
     def to_json(self) -> str:

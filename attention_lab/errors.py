@@ -1,4 +1,4 @@
-"""The package's own exceptions: one sentence that says what was wrong, what is allowed, what to do."""
+"""The package's own exceptions: one sentence each, what was wrong, what is allowed, what to do."""
 
 
 class LabError(Exception):

@@ -1,4 +1,4 @@
-"""User-visible text goes through `_()`; the language belongs to the running context, not the process."""
+"""User-visible text goes through `_()`; the language belongs to the context, not the process."""
 
 import gettext
 from contextvars import ContextVar

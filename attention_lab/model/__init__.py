@@ -1,0 +1,1 @@
+"""The Transformer itself: attention, masks, positions, layers, and the whole model."""
