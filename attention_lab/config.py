@@ -89,6 +89,13 @@ class ModelConfig:
             for part in (("self", "cross") if both and stack == "decoder" else ("self",))
         )
 
+    @property
+    def d_logits(self) -> int:
+        """The width of the logits; 0 for a model that ends in its hidden state."""
+        if not self.unembed:
+            return 0
+        return self.d_vocab_target if self.kind == "encoder-decoder" else self.d_vocab
+
     def to_json(self) -> str:
         """The configuration as JSON, the inverse of `from_json`."""
         return json.dumps(asdict(self), indent=2) + "\n"

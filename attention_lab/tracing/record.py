@@ -1,0 +1,127 @@
+"""`trace`: run a model on a text and keep everything it computed."""
+
+from collections.abc import Sequence
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from attention_lab.config import Limits, ModelConfig
+from attention_lab.errors import InputError, LimitError
+from attention_lab.i18n import _
+from attention_lab.model import masks
+from attention_lab.model.masks import MaskLike
+from attention_lab.tokens import Tokens, check_text, tokenize
+from attention_lab.tracing.edits import (
+    Ablation,
+    Change,
+    Edit,
+    MaskEdit,
+    PositionEdit,
+    changes,
+    matching_sites,
+)
+from attention_lab.tracing.run import Run, execute, leave_out
+from attention_lab.tracing.trace import Trace
+from attention_lab.zoo.loaded import Model
+
+
+def trace(
+    model: Model,
+    text: str,
+    target: str | None = None,
+    mask: MaskLike | None = None,
+    edits: Sequence[Edit] = (),
+    limit: int | None = None,
+    limits: Limits | None = None,
+) -> Trace:
+    """Run `model` on `text` and return its `Trace`.
+
+    `target` (encoder-decoder only) is what the decoder has written so far. `mask` replaces the mask
+    of every self-attention: a name (see `masks.build`), a bool array or a function; a single site's
+    is replaced by an edit. `limit` is the number of tokens to keep at most; the trace's tokens know
+    how many were left out. Without it a text that is too long raises `LimitError`; an empty one
+    always does. Impossible masks and edits raise `InputError`.
+    """
+    limits = limits or Limits.from_environment()
+    check_text(text, limits)
+    tokens = _tokens(model.tokenizer, text, limit, max_tokens(model.config, limits))
+    target_tokens = _target(model, target, limits)
+    n_target = len(target_tokens) if target_tokens else 0
+    bytes_of_logits = 4 * model.config.d_logits * (n_target or len(tokens))
+    run = Run(
+        _changes(model, tokens, target_tokens, mask, edits),
+        leave_out(model, len(tokens), n_target, limits),
+    )
+    kinds = [edit.kind for edit in edits if isinstance(edit, PositionEdit)]
+    position = kinds[-1] if kinds else model.config.position
+    output = execute(
+        model,
+        run,
+        torch.tensor([tokens.ids]),
+        torch.tensor([target_tokens.ids]) if target_tokens else None,
+        position,
+        logits=bytes_of_logits <= limits.logit_bytes,
+    )
+    logits = None if output.logits is None else output.logits[0]
+    return Trace(model, tokens, target_tokens, position, run.captured, output.hidden[0], logits)
+
+
+def max_tokens(config: ModelConfig, limits: Limits) -> int:
+    """The most tokens a trace may have: the app's limit, or the model's where that is less."""
+    return min(limits.tokens, config.max_positions)
+
+
+def _tokens(tokenizer: Tokenizer, text: str, limit: int | None, most: int) -> Tokens:
+    tokens = tokenize(tokenizer, text, min(limit, most) if limit else None)
+    if len(tokens) > most:
+        message = _("The text has {n} tokens; at most {most} are possible: shorten it by {over}.")
+        raise LimitError(message.format(n=len(tokens), most=most, over=len(tokens) - most))
+    return tokens
+
+
+def _target(model: Model, target: str | None, limits: Limits) -> Tokens | None:
+    if model.target_tokenizer is None:
+        if target is None:
+            return None
+        message = _("{name} is no encoder-decoder and takes no target; leave it out.")
+        raise InputError(message.format(name=model.name))
+    if target and len(target) > limits.characters:
+        check_text(target, limits)
+    return _tokens(model.target_tokenizer, target or "", None, max_tokens(model.config, limits))
+
+
+def _changes(
+    model: Model,
+    tokens: Tokens,
+    target_tokens: Tokens | None,
+    mask: MaskLike | None,
+    edits: Sequence[Edit],
+) -> dict[str, Change]:
+    """Everything the run changes, by point; of several masks for a site the last one counts."""
+    wanted: dict[str, MaskLike] = {}
+    if mask is not None:
+        wanted = {site: mask for site in model.config.sites if site.endswith(".self")}
+    for edit in edits:
+        if isinstance(edit, MaskEdit):
+            wanted |= dict.fromkeys(matching_sites(model.config, edit.site), edit.mask)
+    found = changes(model.config, [edit for edit in edits if isinstance(edit, Ablation)])
+    for site, spec in wanted.items():
+        query, key = _sides(site, tokens, target_tokens)
+        real = torch.tensor([token.id != model.card.pad_id for token in key])
+        found[f"{site}.mask"] = _replace_mask(masks.build(spec, real, len(query)), model.config)
+    return found
+
+
+def _sides(site: str, tokens: Tokens, target: Tokens | None) -> tuple[Tokens, Tokens]:
+    """The tokens that ask and the tokens that answer at a site."""
+    if target is None or site.startswith("encoder"):
+        return tokens, tokens
+    return target, tokens if site.endswith(".cross") else target
+
+
+def _replace_mask(mask: Tensor, config: ModelConfig) -> Change:
+    if mask.shape[0] not in (1, config.n_heads):
+        message = _("The mask has {n} heads; needed is one for all, or one each for {heads}.")
+        raise InputError(message.format(n=mask.shape[0], heads=config.n_heads))
+    return lambda own, captured: mask[None]

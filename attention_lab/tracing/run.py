@@ -1,0 +1,62 @@
+"""One run of a model: what it listens to, what it changes, and how many run at once."""
+
+import os
+import threading
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from attention_lab.config import Limits, Position
+from attention_lab.model.points import observing
+from attention_lab.model.transformer import Output
+from attention_lab.tracing.edits import Change
+from attention_lab.zoo.loaded import Model
+
+# Recomputed from q, k and mask when asked for; storing them would double the cost of a run.
+DERIVED = frozenset({"scores", "masked_scores"})
+# Each forward uses all cores where it can: more at once than cores only fight over them.
+_gate = threading.BoundedSemaphore(os.cpu_count() or 1)
+
+
+class Run:
+    """Observes one forward, keeps what the trace needs, and makes the changes asked for."""
+
+    def __init__(self, changes: Mapping[str, Change], leave_out: frozenset[str]) -> None:
+        self.captured: dict[str, Tensor] = {}
+        self._changes = changes
+        self._leave_out = leave_out
+
+    def visit(self, name: str, tensor: Tensor) -> Tensor:
+        """Called by each `Point`: change the tensor if asked to, and keep it (batch 0)."""
+        change = self._changes.get(name)
+        if change is not None:
+            tensor = change(tensor, self.captured)
+        if change is not None or name.rpartition(".")[2] not in self._leave_out:
+            self.captured[name] = tensor[0]
+        return tensor
+
+
+def leave_out(model: Model, n_source: int, n_target: int, limits: Limits) -> frozenset[str]:
+    """The attention stages that this run derives on demand instead of storing them."""
+    config = model.config
+    cells = n_source**2 if "encoder" in config.stacks else 0
+    if "decoder" in config.stacks:
+        both = config.kind == "encoder-decoder"
+        cells += n_target**2 + n_target * n_source if both else n_source**2
+    n_bytes = 4 * config.n_layers * config.n_heads * cells
+    return DERIVED | {"weights"} if n_bytes > limits.weight_bytes else DERIVED
+
+
+def execute(
+    model: Model,
+    run: Run,
+    ids: Tensor,
+    target_ids: Tensor | None,
+    position: Position | None,
+    logits: bool,
+) -> Output:
+    """One forward of `model` under `run`; at most as many at once as the machine has cores."""
+    with _gate, torch.inference_mode(), observing(run):
+        output: Output = model.module(ids, target_ids, position=position, logits=logits)
+        return output

@@ -1,0 +1,150 @@
+"""A trace: everything one run of a model computed on one text, immutable."""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from attention_lab.config import Position
+from attention_lab.errors import InputError
+from attention_lab.i18n import _
+from attention_lab.model import positions
+from attention_lab.model.attention import POINTS
+from attention_lab.tokens import Tokens
+from attention_lab.tracing.site import STAGES, Site, read_only
+from attention_lab.tracing.tables import long_frame, shape_frame
+from attention_lab.zoo.loaded import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What `model` did with `tokens`. Index it by a site: `trace["encoder.3.self"].weights`."""
+
+    model: Model
+    tokens: Tokens
+    target_tokens: Tokens | None
+    position: Position
+    captured: Mapping[str, Tensor]
+    hidden_tensor: Tensor
+    logits_tensor: Tensor | None
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The names of the attention sites, in the order of computation."""
+        return self.model.config.sites
+
+    @cached_property
+    def _sites(self) -> dict[str, Site]:
+        return {name: self._site(name) for name in self.sites}
+
+    def __getitem__(self, site: str) -> Site:
+        """One attention site. Raises `InputError` for a name that the model does not have."""
+        if site not in self._sites:
+            message = _('There is no attention site "{site}"; this model has {sites}.')
+            raise InputError(message.format(site=site, sites=", ".join(self.sites)))
+        return self._sites[site]
+
+    @property
+    def hidden(self) -> np.ndarray:
+        """The last hidden state, (position, d_model)."""
+        return read_only(self.hidden_tensor)
+
+    @property
+    def logits(self) -> np.ndarray | None:
+        """The output scores, (position, d_vocab); None for a model that ends in its hidden state.
+
+        A large trace does not store them; they are then computed from `hidden` at each access.
+        """
+        if self.logits_tensor is not None:
+            return read_only(self.logits_tensor)
+        logits = self.model.module.to_logits(self.hidden_tensor)
+        return None if logits is None else read_only(logits)
+
+    def logits_at(self, position: int) -> np.ndarray | None:
+        """The output scores at one position, (d_vocab), without computing those of the others."""
+        logits = self.model.module.to_logits(self.hidden_tensor[position])
+        return None if logits is None else read_only(logits)
+
+    def residual(self, layer: str, at: str) -> np.ndarray:
+        """The residual stream of a layer such as "encoder.3", (position, d_model).
+
+        `at`: "pre" (what the layer reads), "mid" (after self-attention), "cross" (after
+        cross-attention, where there is one), "post" (what it hands on), or "mlp_out" (what the
+        feed-forward net adds). Raises `InputError` for a place that there is not.
+        """
+        name = f"{layer}.{at}"
+        if name not in self.captured or name.count(".") != 2:
+            layers = [key.removesuffix(".pre") for key in self.captured if key.endswith(".pre")]
+            message = _(
+                'There is no residual stream "{at}" of "{layer}"; layers are {layers}, '
+                "places are pre, mid, cross (with cross-attention), mlp_out and post."
+            )
+            raise InputError(message.format(at=at, layer=layer, layers=", ".join(layers)))
+        return read_only(self.captured[name])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the stored tensors keep alive; shared memory is counted once."""
+        tensors = [*self.captured.values(), self.hidden_tensor]
+        tensors += [] if self.logits_tensor is None else [self.logits_tensor]
+        storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
+        return sum(storages.values())
+
+    def shapes(self) -> pd.DataFrame:
+        """Every tensor of the trace: name, shape as letters and as numbers, whether stored, bytes."""
+        return shape_frame(self)
+
+    def to_frame(self, site: str, stage: str, head: int | None = None) -> pd.DataFrame:
+        """A stage of a site in long form: one row a number, with the tokens it belongs to."""
+        return long_frame(self[site], stage, head)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all stages, residuals, hidden state and logits to an .npz file for numpy.
+
+        Arrays are named "encoder.3.self.weights" and so on; "tokens" is JSON. The write is atomic.
+        """
+        arrays = {key: read_only(value) for key, value in self.captured.items()}
+        for name in self.sites:
+            arrays |= {f"{name}.{stage}": self[name].stage(stage) for stage in STAGES}
+        arrays["hidden"] = self.hidden
+        if (logits := self.logits) is not None:
+            arrays["logits"] = logits
+        both = {"tokens": self.tokens, "target_tokens": self.target_tokens or ()}
+        for key, tokens in both.items():
+            rows = [{"id": t.id, "text": t.text, "start": t.start, "end": t.end} for t in tokens]
+            arrays[key] = np.array(json.dumps(rows, ensure_ascii=False))
+        _write_npz(Path(path), arrays)
+
+    def _site(self, name: str) -> Site:
+        stack, layer, part = name.split(".")
+        source, target = self.tokens, self.target_tokens or self.tokens
+        query = source if stack == "encoder" else target
+        key = source if stack == "encoder" or part == "cross" else target
+        block = self.model.module.get_submodule(f"{stack}.layers.{layer}.{part}_attn")
+        stored = {p: t for p in POINTS if (t := self.captured.get(f"{name}.{p}")) is not None}
+
+        def bias() -> Tensor | None:
+            if self.position != "alibi" or part == "cross":
+                return None
+            return positions.alibi_bias(self.model.config.n_heads, len(query), len(key))
+
+        n_heads = self.model.config.n_heads
+        w_o: Tensor = block.get_parameter("w_o.weight")
+        return Site(name, query, key, n_heads, stored, w_o.detach(), bias)
+
+
+def _write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as file:
+        try:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+            file.close()
+            Path(file.name).replace(path)
+        finally:
+            Path(file.name).unlink(missing_ok=True)
