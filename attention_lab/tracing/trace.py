@@ -98,7 +98,7 @@ class Trace:
         return sum(storages.values())
 
     def shapes(self) -> pd.DataFrame:
-        """Every tensor of the trace: name, shape as letters and as numbers, whether stored, bytes."""
+        """Every tensor of the trace: name, shape as letters and numbers, whether stored, bytes."""
         return shape_frame(self)
 
     def to_frame(self, site: str, stage: str, head: int | None = None) -> pd.DataFrame:
