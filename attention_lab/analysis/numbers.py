@@ -1,0 +1,85 @@
+"""Numbers about a panel and about what a change did to the output."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from attention_lab.analysis.panel import Panel
+from attention_lab.tracing.trace import Trace
+
+
+def entropy(weights: Float[np.ndarray, "*rows key"]) -> Float[np.ndarray, "*rows"]:
+    """Shannon entropy of each row in bits, -Σ w log2 w: 0 = one key only, log2(n) = n keys evenly.
+
+    NaN (closed cells) counts as 0.
+    """
+    w = np.nan_to_num(weights).astype(np.float64)
+    return -(w * np.log2(w, where=w > 0, out=np.zeros_like(w))).sum(axis=-1)
+
+
+def row_statistics(panel: Panel) -> pd.DataFrame:
+    """One row a query: its smallest, largest and mean value over open cells; entropy for weights."""
+    table = pd.DataFrame(
+        {"position": range(len(panel.rows)), "token": [t.text for t in panel.rows]}
+    )
+    is_open = ~np.isnan(panel.values)
+    some = is_open.any(axis=1)
+    count = np.maximum(is_open.sum(axis=1), 1)
+    lowest = np.where(is_open, panel.values, np.inf).min(axis=1, initial=np.inf)
+    highest = np.where(is_open, panel.values, -np.inf).max(axis=1, initial=-np.inf)
+    mean = np.where(is_open, panel.values, 0).sum(axis=1, dtype=np.float64) / count
+    table["smallest"] = np.where(some, lowest, np.nan)
+    table["largest"] = np.where(some, highest, np.nan)
+    table["mean"] = np.where(some, mean, np.nan)
+    if panel.stage == "weights" and not panel.is_difference:
+        table["entropy"] = entropy(panel.values)
+    return table
+
+
+def closed_rows(panel: Panel) -> list[int]:
+    """Positions whose query may attend to nothing."""
+    if panel.blocked is None:
+        return []
+    return [int(row) for row in np.flatnonzero(panel.blocked.all(axis=1))]
+
+
+@dataclass(frozen=True)
+class OutputShift:
+    """How far a change moved the output.
+
+    `largest` is the largest absolute difference of the last hidden state; `cosine` the smallest
+    cosine similarity of a position's hidden state before and after. With logits: `divergence` is
+    KL(before ‖ after) of the next token at the last position in bits, and the two likeliest ids.
+    """
+
+    largest: float
+    cosine: float
+    divergence: float | None
+    next_before: int | None
+    next_after: int | None
+
+
+def output_shift(before: Trace, after: Trace) -> OutputShift:
+    """Compare the outputs of two runs on the same tokens."""
+    a, b = before.hidden.astype(np.float64), after.hidden.astype(np.float64)
+    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    cosine = float(((a * b).sum(axis=1) / np.maximum(norms, 1e-30)).min())
+    largest = float(np.abs(a - b).max())
+    p, q = next_token(before), next_token(after)
+    if p is None or q is None:
+        return OutputShift(largest, cosine, None, None, None)
+    ratio = np.log2(np.maximum(p, 1e-300)) - np.log2(np.maximum(q, 1e-300))
+    divergence = max(0.0, float((p * ratio).sum()))
+    return OutputShift(largest, cosine, divergence, int(p.argmax()), int(q.argmax()))
+
+
+def next_token(trace: Trace, position: int = -1) -> Float[np.ndarray, " d_vocab"] | None:
+    """The probabilities of the next token after a position; None for a model without logits."""
+    logits = trace.logits_at(position)
+    if logits is None:
+        return None
+    shifted = np.exp(logits.astype(np.float64) - logits.max())
+    probabilities: np.ndarray = shifted / shifted.sum()
+    return probabilities

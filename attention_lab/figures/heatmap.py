@@ -1,0 +1,152 @@
+"""One panel as a heatmap: query down, key across, masked cells grey, the scale always shown."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from attention_lab.analysis.panel import Combine, Panel, panel
+from attention_lab.figures import scales
+from attention_lab.figures.text import axis
+from attention_lab.i18n import _
+from attention_lab.tracing.site import Stage
+from attention_lab.tracing.trace import Trace
+
+WRITE_VALUES = 16  # up to this many columns each cell has its number written in it
+MOST_TICKS = 64
+
+
+def heatmap(
+    trace: Trace,
+    site: str,
+    head: int = 0,
+    stage: Stage = "weights",
+    combine: Combine = "none",
+    hide_special: bool = False,
+) -> go.Figure:
+    """A stage of a head as a Plotly figure. Raises `InputError` for a place that there is not."""
+    return draw(panel(trace, site, head, stage, combine, hide_special))
+
+
+def draw(shown: Panel, bound: float | None = None) -> go.Figure:
+    """The panel's picture; `bound` sets the scale of signed values, to share it between pictures."""
+    n_rows, n_columns = shown.values.shape
+    data = [_cells(shown, bound)]
+    if shown.blocked is not None and shown.blocked.any():
+        data += _masked(shown)
+    x: dict[str, object] = {"showgrid": False, "zeroline": False, "ticks": ""}
+    if shown.columns is not None:
+        x = axis(shown.columns, MOST_TICKS) | {"tickangle": -60 if n_columns > 4 else 0}
+    x |= {
+        "side": "top",
+        "title": {"text": column_title(shown), "standoff": 8},
+        "range": [-0.5, n_columns - 0.5],
+    }
+    y = axis(shown.rows, MOST_TICKS) | {
+        "title": {"text": row_title(shown), "standoff": 8},
+        "range": [n_rows - 0.5, -0.5],
+    }
+    layout = {
+        "xaxis": x,
+        "yaxis": y,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "height": 560,
+        "legend": {"orientation": "h", "x": 0, "y": -0.01, "yanchor": "top"},
+        "hoverlabel": {"font": {"family": "Source Code Pro, monospace"}},
+        "dragmode": False,
+        "uirevision": "keep",
+    }
+    return go.Figure({"data": data, "layout": layout})
+
+
+def row_title(shown: Panel) -> str:
+    """What a row of the panel is."""
+    if shown.columns is not None:
+        return _("query: the token that looks")
+    return _("token")
+
+
+def column_title(shown: Panel) -> str:
+    """What a column of the panel is."""
+    return _("dimension") if shown.columns is None else _("key: the token it looks at")
+
+
+def _cells(shown: Panel, bound: float | None) -> dict[str, Any]:
+    values = shown.values.astype(np.float32)
+    cells: dict[str, Any] = {
+        "type": "heatmap",
+        "z": values,
+        "hoverongaps": False,
+        "hovertemplate": _hover(shown),
+        "colorbar": scales.bar(bar_title(shown)),
+    }
+    if shown.stage == "mask" and not shown.is_difference:
+        ticks = {"tickvals": [0.25, 0.75], "ticktext": [_("blocked"), _("may attend")]}
+        colours = [[0, scales.MASKED], [0.5, scales.MASKED], [0.5, "#35b779"], [1, "#35b779"]]
+        cells |= {"zmin": 0, "zmax": 1, "colorscale": colours}
+        cells["colorbar"] |= ticks
+    elif shown.signed:
+        bound = bound or shown.bound
+        cells |= {"zmin": -bound, "zmax": bound, "colorscale": scales.DIVERGING}
+    else:
+        cells |= {"zmin": 0, "zmax": 1, "colorscale": scales.SEQUENTIAL}
+    few = shown.columns is not None and max(values.shape) <= WRITE_VALUES
+    if few and shown.stage != "mask":
+        cells["texttemplate"] = "%{z:.2f}" if not shown.signed else "%{z:+.1f}"
+    return cells
+
+
+def _masked(shown: Panel) -> list[dict[str, Any]]:
+    """Grey cells over the gaps, and their entry in the legend."""
+    grey = [[0, scales.MASKED], [1, scales.MASKED]]
+    hover = _("{query} may not look at {key}: masked").format(query="%{y}", key="%{x}")
+    name = _("masked: may not be looked at")
+    return [
+        {
+            "type": "heatmap",
+            "z": np.where(shown.blocked, np.float32(0), np.float32(np.nan)),
+            "colorscale": grey,
+            "showscale": False,
+            "hoverongaps": False,
+            "hovertemplate": hover + "<extra></extra>",
+        },
+        {
+            "type": "scatter",
+            "x": [None],
+            "y": [None],
+            "mode": "markers",
+            "marker": {"symbol": "square", "size": 12, "color": scales.MASKED},
+            "name": name,
+            "showlegend": True,
+        },
+    ]
+
+
+def bar_title(shown: Panel) -> str:
+    """The name of the values."""
+    names = {
+        "q": _("query vector"),
+        "k": _("key vector"),
+        "v": _("value vector"),
+        "scores": _("score"),
+        "mask": _("mask"),
+        "masked_scores": _("score"),
+        "weights": _("weight"),
+        "z": _("z = weights · v"),
+        "result": _("result"),
+    }
+    name = names[shown.stage]
+    return _("{name}, after − before").format(name=name) if shown.is_difference else name
+
+
+def _hover(shown: Panel) -> str:
+    if shown.columns is None:
+        text = _("{token}, dimension {dimension}: {value}")
+        text = text.format(token="%{y}", dimension="%{x}", value="%{z:.6f}")
+    elif shown.stage == "mask" and not shown.is_difference:
+        text = _("{query} → {key}: {value} (1 = may attend)")
+        text = text.format(query="%{y}", key="%{x}", value="%{z}")
+    else:
+        text = _("{query} looks at {key}: {value}")
+        text = text.format(query="%{y}", key="%{x}", value="%{z:.6f}")
+    return text + "<extra></extra>"

@@ -1,0 +1,20 @@
+"""The colours of all pictures: one sequential scale, one diverging, one neutral look for masked.
+
+Viridis and red-blue are safe for colour-blind eyes and legible on light and dark pages. Grey is in
+neither of them, so that masked cells cannot be taken for small ones.
+"""
+
+from typing import Any
+
+from plotly.colors import get_colorscale
+
+SEQUENTIAL = get_colorscale("viridis")
+DIVERGING = get_colorscale("rdbu_r")
+MASKED = "rgb(160,160,160)"
+ACCENT = "#e4572e"
+
+
+def bar(title: str, **more: Any) -> dict[str, Any]:
+    """A colour bar, always with a title."""
+    shape = {"thickness": 12, "outlinewidth": 0, "len": 1.0, "title": {"text": title}}
+    return shape | more
