@@ -16,14 +16,14 @@ def entropy(weights: Float[np.ndarray, "*rows key"]) -> Float[np.ndarray, "*rows
     NaN (closed cells) counts as 0.
     """
     w = np.nan_to_num(weights).astype(np.float64)
-    return -(w * np.log2(w, where=w > 0, out=np.zeros_like(w))).sum(axis=-1)
+    bits: np.ndarray = -(w * np.log2(w, where=w > 0, out=np.zeros_like(w))).sum(axis=-1)
+    return bits
 
 
 def row_statistics(panel: Panel) -> pd.DataFrame:
-    """One row a query: its smallest, largest and mean value over open cells; entropy for weights."""
-    table = pd.DataFrame(
-        {"position": range(len(panel.rows)), "token": [t.text for t in panel.rows]}
-    )
+    """One row a query: smallest, largest and mean value over open cells; entropy for weights."""
+    texts = [token.text for token in panel.rows]
+    table = pd.DataFrame({"position": range(len(texts)), "token": texts})
     is_open = ~np.isnan(panel.values)
     some = is_open.any(axis=1)
     count = np.maximum(is_open.sum(axis=1), 1)

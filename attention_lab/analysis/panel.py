@@ -55,8 +55,8 @@ def panel(
 ) -> Panel:
     """One stage of one head, or (weights only) its mean or maximum over heads or over layers.
 
-    `hide_special` leaves special tokens out of the picture; it changes no value. Raises `InputError`
-    for a site, head, stage or combination that there is not.
+    `hide_special` leaves special tokens out of the picture; it changes no value. Raises
+    `InputError` for a site, head, stage or combination that there is not.
     """
     found = trace[site]
     check_head(trace.model.config, head)
@@ -80,7 +80,7 @@ def panel(
 
 
 def difference(after: Panel, before: Panel) -> Panel:
-    """`after` - `before`, of the same stage and tokens. A cell closed in one of them counts as 0 there.
+    """`after` - `before`, of the same stage and tokens; a closed cell counts as 0.
 
     Raises `InputError` where the two do not show the same thing.
     """
@@ -96,7 +96,8 @@ def difference(after: Panel, before: Panel) -> Panel:
 
 def _closed(site: Site, head: int) -> np.ndarray:
     mask = site.mask
-    return ~mask[head if len(mask) > 1 else 0]
+    closed: np.ndarray = ~mask[head if len(mask) > 1 else 0]
+    return closed
 
 
 def _neighbours(trace: Trace, site: str) -> list[str]:
@@ -113,9 +114,10 @@ def _stack(trace: Trace, site: str, head: int, combine: Combine) -> np.ndarray:
 
 def _closed_everywhere(trace: Trace, site: str, head: int, combine: Combine) -> np.ndarray:
     if combine.endswith("heads"):
-        closed: np.ndarray = (~trace[site].mask).all(axis=0)
-        return closed
-    closed = np.stack([_closed(trace[s], head) for s in _neighbours(trace, site)]).all(axis=0)
+        each: np.ndarray = ~trace[site].mask
+    else:
+        each = np.stack([_closed(trace[s], head) for s in _neighbours(trace, site)])
+    closed: np.ndarray = np.all(each, axis=0)
     return closed
 
 

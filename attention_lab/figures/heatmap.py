@@ -29,11 +29,11 @@ def heatmap(
 
 
 def draw(shown: Panel, bound: float | None = None) -> go.Figure:
-    """The panel's picture; `bound` sets the scale of signed values, to share it between pictures."""
+    """The panel's picture; `bound` is the scale of signed values, where pictures share it."""
     n_rows, n_columns = shown.values.shape
     data = [_cells(shown, bound)]
     if shown.blocked is not None and shown.blocked.any():
-        data += _masked(shown)
+        data += _masked(shown.blocked)
     x: dict[str, object] = {"showgrid": False, "zeroline": False, "ticks": ""}
     if shown.columns is not None:
         x = axis(shown.columns, MOST_TICKS) | {"tickangle": -60 if n_columns > 4 else 0}
@@ -96,7 +96,7 @@ def _cells(shown: Panel, bound: float | None) -> dict[str, Any]:
     return cells
 
 
-def _masked(shown: Panel) -> list[dict[str, Any]]:
+def _masked(blocked: np.ndarray) -> list[dict[str, Any]]:
     """Grey cells over the gaps, and their entry in the legend."""
     grey = [[0, scales.MASKED], [1, scales.MASKED]]
     hover = _("{query} may not look at {key}: masked").format(query="%{y}", key="%{x}")
@@ -104,7 +104,7 @@ def _masked(shown: Panel) -> list[dict[str, Any]]:
     return [
         {
             "type": "heatmap",
-            "z": np.where(shown.blocked, np.float32(0), np.float32(np.nan)),
+            "z": np.where(blocked, np.float32(0), np.float32(np.nan)),
             "colorscale": grey,
             "showscale": False,
             "hoverongaps": False,

@@ -22,9 +22,10 @@ MOST_CELLS = 330_000  # more are pooled, so that a change of head stays light on
 def overview(
     trace: Trace, part: str, chosen: tuple[int, int] | None = None, limit: int = 128
 ) -> go.Figure:
-    """Every head of `part`, e.g. "encoder.self", on the first `limit` tokens; (layer, head) is framed.
+    """Every head of `part`, e.g. "encoder.self", on the first `limit` tokens; one is framed.
 
-    Masked cells are grey. Above `MOST_CELLS` each dot is the largest of k × k weights; see `pooling`.
+    `chosen` is (layer, head). Masked cells are grey. Above `MOST_CELLS` each dot is the largest of
+    k × k weights; see `pooling`.
     """
     tiles = _tiles(trace, part, limit)
     n_layers, n_heads, rows, columns = tiles.shape
@@ -36,9 +37,9 @@ def overview(
         "type": "heatmap",
         "z": image,
         # in units of tiles, so that layer 3 stands at y = 3
-        "x0": (0.5 - (columns + gap_c) / 2 + gap_c / 2) / (columns + gap_c),
+        "x0": (0.5 - columns / 2) / (columns + gap_c),
         "dx": 1 / (columns + gap_c),
-        "y0": (0.5 - (rows + gap_r) / 2 + gap_r / 2) / (rows + gap_r),
+        "y0": (0.5 - rows / 2) / (rows + gap_r),
         "dy": 1 / (rows + gap_r),
         "zmin": 0,
         "zmax": 255,
@@ -46,16 +47,12 @@ def overview(
         "showscale": False,
         "hoverinfo": "skip",
     }
-    return go.Figure(
-        {
-            "data": [picture, _targets(n_layers, n_heads)],
-            "layout": _layout(n_layers, n_heads, chosen),
-        }
-    )
+    data = [picture, _targets(n_layers, n_heads)]
+    return go.Figure({"data": data, "layout": _layout(n_layers, n_heads, chosen)})
 
 
 def pooling(trace: Trace, part: str, limit: int = 128) -> int:
-    """How many weights along each side one dot of the overview stands for: 1 = every weight shows."""
+    """How many weights a side each dot of the overview stands for: 1 = every weight shows."""
     sites = part_sites(trace, part)
     query, key = trace[sites[0]].query_tokens, trace[sites[0]].key_tokens
     cells = len(sites) * trace[sites[0]].n_heads * min(len(query), limit) * min(len(key), limit)
