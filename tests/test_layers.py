@@ -2,9 +2,10 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -19,8 +20,6 @@ ORDER = (
 PACKAGE = sorted((ROOT / "attention_lab").rglob("*.py"))
 SCRIPTS = [*ROOT.glob("app.py"), *sorted((ROOT / "pages").glob("*.py"))]
 FORBIDDEN_MODULES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
-# An import name in the left column is allowed although requirements.txt does not list it.
-DEVELOPMENT_ONLY = {"sacrebleu": "evaluation, which the README runs from the test environment"}
 
 
 def imports(source: str, module: str) -> Iterator[str]:
@@ -48,6 +47,34 @@ def part(name: str) -> str | None:
     return "pages" if first in {"pages", "app"} else None
 
 
+def pinned(file: str) -> set[str]:
+    """The names under which what a requirements file lists is imported."""
+    lines = (ROOT / file).read_text().splitlines()
+    wanted = {re.split(r"[=\[]", line)[0].lower() for line in lines if "==" in line}
+    return {
+        top
+        for top, owners in packages_distributions().items()
+        if wanted & {owner.lower().replace("_", "-") for owner in owners}
+    }
+
+
+def loaded_after(names: set[str], without: Collection[str] = ()) -> set[str]:
+    """All modules that a new interpreter holds after importing `names`, some packages missing."""
+    code = (
+        "import importlib, json, sys\n"
+        "names, without = json.loads(sys.argv[1])\n"
+        "sys.modules.update(dict.fromkeys(without))\n"
+        "for name in names: importlib.import_module(name)\n"
+        "print(json.dumps([name for name, module in sys.modules.items() if module]))"
+    )
+    command = [sys.executable, "-c", code, json.dumps([sorted(names), sorted(without)])]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    loaded = set(json.loads(run.stdout.splitlines()[-1]))
+    assert names <= loaded
+    return loaded
+
+
 def against_the_flow(source: str, module: str) -> list[str]:
     """What `module` imports from a part to the right of its own."""
     here = ORDER.index(part(module) or "")
@@ -66,8 +93,20 @@ def unsafe(source: str) -> list[str]:
             called = ast.unparse(node.func)
             if called in {"eval", "exec", "torch.load"} or called.endswith(".read_pickle"):
                 found.append(called)
-            found += [word.arg for word in node.keywords if word.arg == "allow_pickle"]
+            found += [
+                f"{word.arg}={ast.unparse(word.value)}"
+                for word in node.keywords
+                if word.arg == "allow_pickle" and ast.unparse(word.value) != "False"
+            ]
     return found
+
+
+MODULES = {name_of(path).removesuffix(".__init__") for path in PACKAGE}
+APP_IMPORTS = {
+    name.rpartition(".")[0] or name
+    for path in SCRIPTS
+    for name in imports(path.read_text(), name_of(path))
+}
 
 
 @pytest.mark.parametrize(
@@ -96,6 +135,7 @@ def test_the_check_sees_imports_of_every_form(source: str, module: str, wrong: i
         ("eval(text)", 1),
         ("torch.load(path)", 1),
         ("np.load(path, allow_pickle=True)", 1),
+        ("np.load(path, allow_pickle=False)", 0),
         ("model.eval(); np.load(path); json.load(file)", 0),
     ],
 )
@@ -129,32 +169,22 @@ def test_nothing_at_run_time_runs_data_as_code() -> None:
 
 
 def test_every_import_is_the_standard_library_or_in_requirements() -> None:
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
-    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines if "==" in line}
-    distributions = packages_distributions()
-    known = {*sys.stdlib_module_names, "attention_lab", "pages", *DEVELOPMENT_ONLY}
+    """Training and evaluation from the command line may use requirements-dev.txt as well."""
+    allowed = {*sys.stdlib_module_names, "attention_lab", "pages", *pinned("requirements.txt")}
     wrong = set()
     for path in [*PACKAGE, *SCRIPTS]:
-        for name in imports(path.read_text(), name_of(path)):
-            top = name.split(".")[0]
-            owners = {owner.lower().replace("_", "-") for owner in distributions.get(top, [])}
-            if top not in known and not owners & pinned:
-                wrong.add(f"{name_of(path)} imports {top}")
+        module = name_of(path)
+        more = pinned("requirements-dev.txt") if part(module) == "training" else set()
+        tops = {name.split(".")[0] for name in imports(path.read_text(), module)}
+        wrong |= {f"{module} imports {top}" for top in tops - allowed - more}
     assert not wrong
 
 
-def test_the_app_never_reaches_transformers() -> None:
-    wanted = {name_of(path).removesuffix(".__init__") for path in PACKAGE}
-    for path in SCRIPTS:
-        wanted |= {name.rpartition(".")[0] or name for name in imports(path.read_text(), "x")}
-    code = (
-        "import importlib, json, sys\n"
-        "for name in json.loads(sys.argv[1]): importlib.import_module(name)\n"
-        "print(json.dumps(sorted(sys.modules)))"
-    )
-    command = [sys.executable, "-c", code, json.dumps(sorted(wanted))]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    loaded = json.loads(run.stdout.splitlines()[-1])
-    assert wanted <= set(loaded)
-    assert "transformers" not in loaded
+def test_no_module_reaches_transformers() -> None:
+    assert "transformers" not in loaded_after(MODULES | APP_IMPORTS)
+
+
+def test_the_app_starts_without_the_development_packages() -> None:
+    development = pinned("requirements-dev.txt") - pinned("requirements.txt")
+    assert "pytest" in development
+    loaded_after(APP_IMPORTS, without=development)
