@@ -9,7 +9,7 @@ import torch
 from jaxtyping import install_import_hook
 
 if TYPE_CHECKING:
-    from attention_lab.zoo.loaded import Model
+    from attention_lab.zoo import Model
 
 # Before anything imports the package: from here on its annotations, shapes included, are checked.
 install_import_hook("attention_lab", "beartype.beartype")
@@ -32,12 +32,11 @@ def unavailable(reason: str) -> NoReturn:
 
 def pulled(name: str) -> "Model":
     """Load a pulled model; without it, the test is skipped, or fails in CI."""
-    from attention_lab.errors import SourceError
-    from attention_lab.zoo import load
+    from attention_lab.zoo import NotPulledError, load
 
     try:
         return load(name)
-    except SourceError as error:
+    except NotPulledError as error:
         unavailable(str(error))
 
 
