@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from attention_lab.config import ModelConfig
 from attention_lab.errors import ModelError
@@ -26,9 +28,23 @@ def expected_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
         raise ModelError(_("The model's config.json has impossible sizes.")) from error
 
 
+class _SkipInit(TorchFunctionMode):
+    """Leaves out random numbers for parameters to come.
+
+    Drawing them on the "meta" device would also import torch's compiler, which takes a second.
+    """
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if getattr(func, "__module__", None) == "torch.nn.init":
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
 def empty(config: ModelConfig) -> Transformer:
     """A model without memory for its parameters, to be given some by `assign`."""
-    with torch.device("meta"):
+    with torch.device("meta"), _SkipInit():
         return Transformer(config)
 
 
