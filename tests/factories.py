@@ -93,7 +93,7 @@ def tiny_model(
     if tokenizer is not None:
         changes = {"d_vocab": tokenizer.get_vocab_size(), **changes}
     config = tiny_config(kind, **changes)
-    ids = dict.fromkeys(("bos_id", "eos_id", "pad_id"))
+    ids: dict[str, int | None] = dict.fromkeys(("bos_id", "eos_id", "pad_id"))
     if tokenizer is None:
         ids = {"bos_id": SPECIAL.index("<s>"), "eos_id": SPECIAL.index("</s>"), "pad_id": 0}
     return Model(
@@ -104,3 +104,11 @@ def tiny_model(
         target_tokenizer=tiny_tokenizer("target") if both else None,
         card=ModelCard("Tiny", kind, "none", "random", trained=False, **ids),
     )
+
+
+class Recorder(dict[str, torch.Tensor]):
+    """An observer that changes nothing and keeps every tensor, with its batch axis, by its name."""
+
+    def visit(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
+        self[name] = tensor
+        return tensor

@@ -1,6 +1,7 @@
 """Attention(Q, K, V) = softmax(QKᵀ / √d_k) V, one step a line, each step at a named point.
 
-Shapes: b batch, h query heads, g key/value heads (g divides h), q queries, k keys, d = d_head.
+Shapes: b batch, h query heads, g key/value heads (g divides h), q queries, k keys, d = d_head;
+#: may be 1 and then serves all.
 """
 
 import math
@@ -50,7 +51,7 @@ def scaled_scores(
 
 
 def apply_mask(
-    scores: Float[Tensor, "*b h q k"], mask: Bool[Tensor, "*c h_or_1 q k"]
+    scores: Float[Tensor, "*b h q k"], mask: Bool[Tensor, "*#b #h #q k"]
 ) -> Float[Tensor, "*b h q k"]:
     """`scores` with -inf where `mask` is False."""
     return scores.masked_fill(~mask, -math.inf)
@@ -99,7 +100,7 @@ class Attention(nn.Module):
         self,
         x: Float[Tensor, "b q d_model"],
         context: Float[Tensor, "b k d_model"],
-        mask: Bool[Tensor, "b_or_1 h_or_1 q all_k"],
+        mask: Bool[Tensor, "#b #h #q all_k"],
         angles: Float[Tensor, "q d"] | None = None,
         bias: Float[Tensor, "h q all_k"] | None = None,
         cache: KeyValueCache | None = None,

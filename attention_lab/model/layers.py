@@ -115,12 +115,12 @@ class Block(nn.Module):
     def forward(
         self,
         x: Stream,
-        mask: Bool[Tensor, "b_or_1 h_or_1 q k"],
+        mask: Bool[Tensor, "#batch #h #q k"],
         angles: Float[Tensor, "q d"] | None = None,
         bias: Float[Tensor, "h q k"] | None = None,
         cache: KeyValueCache | None = None,
         context: Float[Tensor, "batch source d_model"] | None = None,
-        cross_mask: Bool[Tensor, "b2 h2 q source"] | None = None,
+        cross_mask: Bool[Tensor, "#batch #h #q source"] | None = None,
     ) -> Stream:
         """`x` through the layer; `context` is the encoder's output, for cross-attention."""
         x = self.at["pre"](x)
@@ -156,11 +156,11 @@ class Stack(nn.Module):
     def forward(
         self,
         ids: Int[Tensor, "batch position"],
-        mask: Bool[Tensor, "b_or_1 h_or_1 q k"],
+        mask: Bool[Tensor, "#batch #h #q k"],
         kind: Position,
         cache: KeyValueCache | None = None,
         context: Float[Tensor, "batch source d_model"] | None = None,
-        cross_mask: Bool[Tensor, "b2 h2 q source"] | None = None,
+        cross_mask: Bool[Tensor, "#batch #h #q source"] | None = None,
     ) -> Stream:
         """Token ids → the last hidden state."""
         config, n_query, n_key = self.config, ids.shape[1], mask.shape[-1]

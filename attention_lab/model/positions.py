@@ -6,6 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attention_lab.errors import InputError
+from attention_lab.i18n import _
+
 
 def sinusoidal(
     positions: Int[Tensor, " position"], d_model: int
@@ -26,7 +29,13 @@ def rotary_angles(
     """How far each pair of dimensions turns: pos · base^(-2i/d_head) (RoFormer, section 3.2.2).
 
     Dimension i is paired with i + d_head/2, so the angles stand twice side by side.
+    Raises `InputError` where d_head is odd.
     """
+    if d_head % 2:
+        message = _(
+            "Rotary positions turn dimensions in pairs; this model's d_head is {n}, not even."
+        )
+        raise InputError(message.format(n=d_head))
     frequency = base ** -(torch.arange(0, d_head, 2, dtype=torch.float32) / d_head)
     angle = positions[:, None].float() * frequency
     return torch.cat([angle, angle], dim=-1)

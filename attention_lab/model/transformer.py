@@ -14,7 +14,7 @@ from attention_lab.model.cache import KeyValueCache
 from attention_lab.model.layers import Stack
 
 Ids = Int[Tensor, "_batch _position"]
-Mask = Bool[Tensor, "_batch_or_1 _head_or_1 _query _key"]
+Mask = Bool[Tensor, "_batch _head _query _key"]
 
 
 @dataclass(frozen=True)
@@ -67,25 +67,25 @@ class Transformer(nn.Module):
         `position` replaces the positions that the model was trained with. With a `cache`, only the
         tokens it does not hold yet are given. Raises `InputError` on an impossible combination.
         """
-        kind = position or self.config.position
-        if self.config.kind == "encoder-decoder":
-            if target_ids is None:
-                raise InputError(_("An encoder-decoder needs a target; pass target_ids."))
-            encoded = self.encode(ids, mask=mask, position=kind)
+        if (target_ids is None) == (self.config.kind == "encoder-decoder"):
+            raise InputError(_("An encoder-decoder needs target_ids; other models take none."))
+        if cache is not None and self.decoder is None:
+            raise InputError(_("Only a decoder reads from a cache; leave it out."))
+        encoded = None
+        if self.encoder is None:
+            hidden = self.decode(ids, mask=mask, position=position, cache=cache)
+        else:
+            encoded = hidden = self.encode(ids, mask=mask, position=position)
+        if target_ids is not None:
             hidden = self.decode(
                 target_ids,
                 encoded,
                 mask=target_mask,
                 cross_mask=cross_mask,
-                position=kind,
+                position=position,
                 cache=cache,
             )
-            return Output(hidden, self.to_logits(hidden) if logits else None, encoded)
-        if self.encoder is not None:
-            hidden = self.encode(ids, mask=mask, position=kind)
-            return Output(hidden, self.to_logits(hidden) if logits else None, hidden)
-        hidden = self.decode(ids, mask=mask, position=kind, cache=cache)
-        return Output(hidden, self.to_logits(hidden) if logits else None, None)
+        return Output(hidden, self.to_logits(hidden) if logits else None, encoded)
 
     def encode(
         self, ids: Ids, *, mask: Mask | None = None, position: Position | None = None
@@ -110,6 +110,9 @@ class Transformer(nn.Module):
         """The decoder's last hidden state; `encoded` is what its cross-attention reads."""
         if self.decoder is None:
             raise InputError(_("This model has no decoder."))
+        if (encoded is None) != (self.encoder is None):
+            message = _("A decoder needs the encoder's output (encoded) where there is an encoder.")
+            raise InputError(message)
         n_query = ids.shape[1]
         n_key = n_query + (cache.length if cache else 0)
         if mask is None:
