@@ -25,7 +25,7 @@ def inside(folder: Path, name: str) -> Path:
     In huggingface_hub's cache a snapshot's files are links to its sister folder `blobs`.
     """
     path = folder / name
-    if Path(name).name != name:
+    if Path(name).name != name or name in ("", "..") or "\0" in name:
         message = _("The model's {name!r} leads out of its folder; a plain file name is needed.")
         raise ModelError(message.format(name=name))
     allowed = [folder.resolve()]
@@ -135,7 +135,10 @@ def _files(folder: Path) -> tuple[dict[str, str] | None, list[str]]:
         if not isinstance(index, dict) or not all(isinstance(f, str) for f in index.values()):
             message = _("The model's {name} must map parameters to files in its weight_map.")
             raise ModelError(message.format(name=name))
-        return index, sorted(set(index.values()))
+        shards = sorted(set(index.values()))
+        for shard in shards:
+            inside(folder, shard)
+        return index, shards
     found = sorted(path.name for path in folder.glob("*.safetensors"))
     if len(found) == 1:
         return None, found

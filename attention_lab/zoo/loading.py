@@ -35,7 +35,7 @@ def load(name_or_path: str | Path) -> Model:
 def _folder(name_or_path: str | Path) -> Path | None:
     with suppress(OSError, RuntimeError, ValueError):  # too long, an unknown "~user", a null byte
         path = Path(name_or_path).expanduser().resolve()
-        return path if path.is_dir() else None
+        return path if name_or_path and path.is_dir() else None
     return None
 
 
