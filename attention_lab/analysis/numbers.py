@@ -38,6 +38,18 @@ def row_statistics(panel: Panel) -> pd.DataFrame:
     return table
 
 
+def as_table(panel: Panel) -> pd.DataFrame:
+    """The panel as it is drawn: a row a query, a column a key, both named "position token"."""
+    names = [f"{i} {token.text}" for i, token in enumerate(panel.rows)]
+    columns = range(panel.values.shape[1])
+    headings = (
+        [str(i) for i in columns]
+        if panel.columns is None
+        else [f"{i} {token.text}" for i, token in enumerate(panel.columns)]
+    )
+    return pd.DataFrame(panel.values, index=names, columns=headings)
+
+
 def closed_rows(panel: Panel) -> list[int]:
     """Positions whose query may attend to nothing."""
     if panel.blocked is None:

@@ -13,7 +13,7 @@ from attention_lab.tracing.site import Stage
 from attention_lab.tracing.trace import Trace
 
 WRITE_VALUES = 16  # up to this many columns each cell has its number written in it
-MOST_TICKS = 64
+MOST_TICKS = 48
 
 
 def heatmap(
@@ -49,9 +49,10 @@ def draw(shown: Panel, bound: float | None = None) -> go.Figure:
     layout = {
         "xaxis": x,
         "yaxis": y,
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
-        "height": 560,
-        "legend": {"orientation": "h", "x": 0, "y": -0.01, "yanchor": "top"},
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "margin": {"l": 8, "r": 24, "t": 8, "b": 8},
+        "height": 520,
+        "legend": {"x": 1, "xanchor": "right", "y": -0.02, "yanchor": "top"},
         "hoverlabel": {"font": {"family": "Source Code Pro, monospace"}},
         "dragmode": False,
         "uirevision": "keep",
@@ -92,8 +93,19 @@ def _cells(shown: Panel, bound: float | None) -> dict[str, Any]:
         cells |= {"zmin": 0, "zmax": 1, "colorscale": scales.SEQUENTIAL}
     few = shown.columns is not None and max(values.shape) <= WRITE_VALUES
     if few and shown.stage != "mask":
-        cells["texttemplate"] = "%{z:.2f}" if not shown.signed else "%{z:+.1f}"
+        cells |= {"text": _written(shown), "texttemplate": "%{text}"}
     return cells
+
+
+def _written(shown: Panel) -> list[list[str]]:
+    """The numbers in the cells: two digits; nothing where both would be zeros, for calm."""
+    least = 0.05 if shown.signed else 0.005
+
+    def written(value: float) -> str:
+        form = "{:.2f}" if not shown.signed else "{:+.1f}" if abs(value) < 10 else "{:+.0f}"
+        return form.format(value).replace("0.", ".", 1) if abs(value) >= least else ""
+
+    return [[written(value) for value in row] for row in shown.values]
 
 
 def _masked(blocked: np.ndarray) -> list[dict[str, Any]]:

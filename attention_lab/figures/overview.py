@@ -97,12 +97,11 @@ def _gutter(side: int) -> int:
 
 
 def _byte_scale() -> list[list[Any]]:
-    top, grey, clear = TOP / 255, (TOP + 1) / 255, (GREY + 1) / 255
+    top, clear = (TOP + 0.5) / 255, (GREY + 1) / 255
     scale: list[list[Any]] = [[at * top, colour] for at, colour in scales.SEQUENTIAL]
     return [
         *scale,
         [top, scales.MASKED],
-        [grey, scales.MASKED],
         [clear, scales.MASKED],
         [clear, "rgba(0,0,0,0)"],
         [1, "rgba(0,0,0,0)"],
@@ -164,8 +163,9 @@ def _layout(n_layers: int, n_heads: int, chosen: tuple[int, int] | None) -> dict
         "xaxis": number_axis(n_heads, _("head"))
         | {"side": "top", "range": [-0.55, n_heads - 0.45]},
         "yaxis": number_axis(n_layers, _("layer")) | {"range": [n_layers - 0.45, -0.55]},
+        "plot_bgcolor": "rgba(0,0,0,0)",
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
-        "height": 560 if n_layers > 12 else 120 + 56 * n_layers,
+        "height": 640 if n_layers > 12 else 120 + 56 * n_layers,
         "shapes": frame,
         "clickmode": "event+select",
         "dragmode": False,

@@ -14,7 +14,16 @@ MASKED = "rgb(160,160,160)"
 ACCENT = "#e4572e"
 
 
-def bar(title: str, **more: Any) -> dict[str, Any]:
-    """A colour bar, always with a title."""
-    shape = {"thickness": 12, "outlinewidth": 0, "len": 1.0, "title": {"text": title}}
-    return shape | more
+def bar(title: str) -> dict[str, Any]:
+    """A colour bar under the picture, with the name of what it measures."""
+    return {
+        "orientation": "h",
+        "thickness": 10,
+        "outlinewidth": 0,
+        "len": 0.5,
+        "x": 0,
+        "xanchor": "left",
+        "y": -0.01,
+        "yanchor": "top",
+        "title": {"text": title, "side": "right"},
+    }

@@ -29,4 +29,5 @@ def axis(tokens: Sequence[Token], most: int) -> dict[str, object]:
         "ticks": "",
         "tickfont": {"family": "Source Code Pro, monospace", "size": 12 if len(names) <= 32 else 9},
         "automargin": True,
+        "ticklabeloverflow": "allow",
     }

@@ -1,0 +1,17 @@
+"""Attention Lab's entry point: page config, navigation; no logic."""
+
+import streamlit as st
+
+from attention_lab.i18n import _
+from attention_lab.ui.look import ICON, use_style
+from attention_lab.ui.start import start_server
+
+st.set_page_config(
+    page_title="Attention Lab", page_icon=ICON, layout="wide", initial_sidebar_state=285
+)
+start_server()
+use_style()
+pages = [
+    st.Page("pages/explore.py", title=_("Explore"), icon=":material/grid_on:", default=True),
+]
+st.navigation(pages).run()

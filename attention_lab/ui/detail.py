@@ -1,0 +1,171 @@
+"""The chosen head, large: stage switch, before and after, numbers and statistics."""
+
+from typing import Literal, get_args
+
+import streamlit as st
+
+from attention_lab.analysis.numbers import as_table, closed_rows, row_statistics
+from attention_lab.analysis.panel import COMBINES, Combine, Panel, difference, panel
+from attention_lab.figures import draw
+from attention_lab.i18n import _
+from attention_lab.tracing.site import Stage
+from attention_lab.tracing.trace import Trace
+from attention_lab.ui import link
+from attention_lab.ui.heads import CHART, Place, part_name
+from attention_lab.ui.markup import plain
+from attention_lab.ui.sidebar import toggle_off
+
+STAGES: tuple[Stage, ...] = ("q", "k", "v", "scores", "mask", "masked_scores", "weights", "z")
+View = Literal["after", "before", "difference"]
+VIEWS: tuple[View, ...] = get_args(View)
+
+
+def restore() -> None:
+    """The choice of what is shown, from the link."""
+    link.restore("stage", STAGES, "weights")
+    link.restore("combine", COMBINES, "none")
+    link.restore("view", VIEWS, "after")
+    link.restore("hide", (False, True), False)
+
+
+def stage_switch() -> Stage:
+    """Which stage of the computation is shown."""
+    names = {"masked_scores": _("masked scores")}
+    stage = st.segmented_control(
+        _("Stage: from queries and keys to the result"),
+        STAGES,
+        required=True,
+        key="stage",
+        persist_state="session",
+        format_func=lambda stage: names.get(stage, stage),
+        label_visibility="collapsed",
+        wrap=True,
+    )
+    return stage or "weights"
+
+
+def view_switches(stage: Stage, is_changed: bool) -> tuple[Combine, bool, View]:
+    """How it is shown: one head or several combined, special tokens, before or after a change."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        combine = _combine_switch() if stage == "weights" else "none"
+        hide = st.toggle(_("Hide special tokens"), key="hide", persist_state="session")
+        view = _change_switch() if is_changed else "after"
+    return combine, hide, view
+
+
+def _combine_switch() -> Combine:
+    names: dict[Combine, str] = {
+        "none": _("this head"),
+        "mean_heads": _("mean over the layer's heads"),
+        "max_heads": _("maximum over the layer's heads"),
+        "mean_layers": _("mean over layers, same head"),
+        "max_layers": _("maximum over layers, same head"),
+    }
+    return st.selectbox(
+        _("Show"),
+        COMBINES,
+        key="combine",
+        persist_state="session",
+        format_func=lambda name: names[name],
+        label_visibility="collapsed",
+        width=220,
+    )
+
+
+def _change_switch() -> View:
+    names: dict[View, str] = {
+        "after": _("after"),
+        "before": _("before"),
+        "difference": _("after − before"),
+    }
+    view = st.segmented_control(
+        _("Your changes"),
+        VIEWS,
+        required=True,
+        key="view",
+        persist_state="session",
+        format_func=lambda view: names[view],
+        label_visibility="collapsed",
+    )
+    return view or "after"
+
+
+def off_switches(place: Place, off: tuple[str, ...]) -> None:
+    """Buttons that switch the chosen head, or all heads of its site, off and on."""
+    head = f"{place.site}:{place.head}"
+    labels = {
+        head: (_("Switch this head off"), _("Switch this head on")),
+        place.site: (
+            _("Switch the whole layer off"),
+            _("Switch the whole layer on"),
+        ),
+    }
+    with st.container(horizontal=True):
+        for target, (turn_off, turn_on) in labels.items():
+            if st.button(
+                turn_on if target in off else turn_off,
+                key=f"toggle_{'head' if ':' in target else 'layer'}",
+                icon=":material/toggle_on:" if target in off else ":material/toggle_off:",
+                on_click=toggle_off,
+                args=(target,),
+            ):
+                st.rerun()
+
+
+def shown_panel(
+    trace: Trace,
+    baseline: Trace,
+    place: Place,
+    choice: tuple[Stage, Combine, bool],
+    view: View,
+) -> tuple[Panel, float | None]:
+    """The panel to draw, and the common scale of before and after for signed stages."""
+    after = panel(trace, place.site, place.head, *choice)
+    if trace is baseline:
+        return after, None
+    before = panel(baseline, place.site, place.head, *choice)
+    if view == "difference":
+        return difference(after, before), None
+    return (before if view == "before" else after), max(before.bound, after.bound)
+
+
+def large_picture(shown: Panel, bound: float | None, place: Place) -> None:
+    """The heatmap, with its title and what its colours cannot say."""
+    st.plotly_chart(draw(shown, bound), key="detail", config=CHART, alt=_title(shown, place))
+    closed = closed_rows(shown)
+    if closed:
+        names = ", ".join(shown.rows[row].label for row in closed[:8])
+        text = _(
+            "{n} rows are all masked ({names}): softmax over nothing is undefined, so these tokens "
+            "get weights of zero and take nothing from the others."
+        )
+        st.info(plain(text.format(n=len(closed), names=names)))
+
+
+def _title(shown: Panel, place: Place) -> str:
+    text = _("{part}, layer {layer}, head {head}: {stage} of {n} tokens as a heatmap")
+    return text.format(
+        part=part_name(place.part),
+        layer=place.layer,
+        head=place.head,
+        stage=shown.stage,
+        n=len(shown.rows),
+    )
+
+
+def numbers(shown: Panel, place: Place) -> None:
+    """The panel as a table with a file to download, and statistics of each row; on request."""
+    if not st.toggle(_("Show the numbers as a table"), key="table", persist_state="session"):
+        return
+    statistics = row_statistics(shown)
+    st.dataframe(statistics, hide_index=True, alt=_("Statistics of each row"))
+    table = as_table(shown)
+    st.dataframe(table, alt=_("All numbers of the picture"))
+    st.download_button(
+        _("Download as CSV"),
+        table.to_csv(),
+        file_name=f"{place.site}.head{place.head}.{shown.stage}.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )

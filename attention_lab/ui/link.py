@@ -1,0 +1,87 @@
+"""The link: all state of a page is in the URL, and what is wrong in a link is said.
+
+Widgets are not bound to the URL by Streamlit, because then it would hold their labels, which change
+with the language; here it holds the values.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from attention_lab.i18n import _
+from attention_lab.ui.markup import plain
+
+_DEFAULTS = "_link_defaults"  # session state: key -> value that needs no place in the URL
+_PROBLEMS = "_link_problems"  # session state: sentences to show once
+
+
+def restore(key: str, options: Iterable[Any], default: Any) -> Any:
+    """Before the widget of `key` is drawn: the link's value if it is an option, else `default`.
+
+    A value that was an option before and is none now (of another model, say) gives way as well.
+    """
+    known = {_written(option): option for option in options}
+    asked = st.query_params.get(key) if key not in st.session_state else None
+    if asked is not None and asked not in known:
+        _complain(key, asked, _written(default))
+    current = known.get(asked or "", default) if asked else st.session_state.get(key, default)
+    st.session_state[key] = current if _written(current) in known else default
+    _defaults()[key] = default
+    return st.session_state[key]
+
+
+def restore_list(key: str, options: Sequence[str]) -> list[str]:
+    """The same for a choice of several, empty by default."""
+    known = set(options)
+    if key not in st.session_state:
+        asked = st.query_params.get_all(key)
+        for value in dict.fromkeys(asked):
+            if value not in known:
+                _complain(key, value, _("left out"))
+        st.session_state[key] = list(dict.fromkeys(asked))
+    st.session_state[key] = [value for value in st.session_state[key] if value in known]
+    _defaults()[key] = []
+    return list(st.session_state[key])
+
+
+def restore_text(key: str, default: str) -> str:
+    """The same for free text."""
+    if key not in st.session_state:
+        st.session_state[key] = st.query_params.get(key, default)
+    _defaults()[key] = default
+    return str(st.session_state[key])
+
+
+def write(leave_out: Sequence[str] = ()) -> None:
+    """Bring the URL up to date with the state; values equal to their default are not written."""
+    for key, default in _defaults().items():
+        value = st.session_state.get(key, default)
+        if value == default or key in leave_out:
+            st.query_params.pop(key, None)
+            continue
+        many = isinstance(value, list)
+        wanted = [_written(v) for v in value] if many else [_written(value)]
+        if st.query_params.get_all(key) != wanted:
+            st.query_params[key] = wanted if many else wanted[0]
+
+
+def explain() -> None:
+    """Say once what in the link could not be used."""
+    for problem in st.session_state.pop(_PROBLEMS, []):
+        st.warning(plain(problem), icon=":material/link_off:")
+
+
+def _complain(key: str, asked: str, instead: str) -> None:
+    message = _("The link asks for {key} = {asked}, which is not possible here; used is {instead}.")
+    problem = message.format(key=key, asked=asked[:80], instead=instead)
+    st.session_state.setdefault(_PROBLEMS, []).append(problem)
+
+
+def _defaults() -> dict[str, Any]:
+    defaults: dict[str, Any] = st.session_state.setdefault(_DEFAULTS, {})
+    return defaults
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,190 @@
+"""What every page shares: the model, its mask, and what is switched off."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attention_lab.config import ModelConfig
+from attention_lab.errors import LabError
+from attention_lab.i18n import _
+from attention_lab.ui import link, pull
+from attention_lab.ui.markup import plain
+from attention_lab.ui.runs import load_model
+from attention_lab.zoo import native, store
+from attention_lab.zoo.loaded import Model
+from attention_lab.zoo.registry import ENTRIES, entry
+
+FIRST_CHOICE = ("minilm", "translator-en-zh", "smollm2")
+MOST_WIDTH = 512
+MASKS = ("own", "none", "causal", "padding", "window", "causal+window")
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The sidebar's choices. `mask` is None for the model's own."""
+
+    model: Model
+    mask: str | None
+    off: tuple[str, ...]
+
+
+def sidebar() -> Shared | None:
+    """Draw the shared controls. None, with a message on the page, when no model can be used."""
+    here = [name for name in FIRST_CHOICE if store.is_here(name)]
+    missing = [name for name in FIRST_CHOICE if name not in here and not entry(name).is_bundled]
+    if not here:
+        st.info(_("No model is here yet. Pull one to begin; it stays for later."))
+        pull.offer(missing)
+        return None
+    with st.sidebar:
+        model = _model(here)
+        if model is not None:
+            _card(model)
+            mask = _mask()
+            off = _off(model.config)
+        pull.offer(missing)
+    if model is None:
+        return None
+    return Shared(model, mask, off)
+
+
+def _model(here: list[str]) -> Model | None:
+    link.restore("model", here, here[0])
+    name = st.selectbox(
+        _("Model"),
+        here,
+        key="model",
+        persist_state="session",
+        format_func=_describe,
+        on_change=_forget_places,
+    )
+    try:
+        with st.spinner(_("Loading the model …"), show_time=True):
+            model = load_model(name)
+    except LabError as error:
+        st.error(plain(str(error)))
+        return None
+    return model
+
+
+def _describe(name: str) -> str:
+    """A model in the picker: name, whether it is trained, and its size on disk."""
+    trained = _("trained") if native.read_card(store.place(name)).trained else _("untrained")
+    size = sum(file.stat().st_size for file in store.place(name).glob("*.safetensors")) / 1e6
+    text = _("{name} · {trained} · {size:.0f} MB")
+    return text.format(name=name, trained=trained, size=size)
+
+
+def _forget_places() -> None:
+    """Layers and heads of one model mean nothing in another."""
+    for key in ("layer", "head", "part", "off"):
+        st.session_state.pop(key, None)
+
+
+def _card(model: Model) -> None:
+    parameters = sum(p.numel() for p in model.module.parameters()) / 1e6
+    config = model.config
+    text = _(
+        "{title}: {kind}, {parameters:.1f} M parameters, {layers} layers of {heads} heads, "
+        "{trained}; {licence}"
+    )
+    trained = _("trained") if model.card.trained else _("untrained")
+    st.caption(
+        text.format(
+            title=model.card.title,
+            trained=trained,
+            kind=_(ENTRIES[model.name].kind),
+            parameters=parameters,
+            layers=config.n_layers,
+            heads=config.n_heads,
+            licence=model.card.licence,
+        )
+    )
+
+
+def _mask() -> str | None:
+    names = {
+        "own": _("the model's own"),
+        "none": _("none"),
+        "causal": _("causal"),
+        "padding": _("padding"),
+        "window": _("window of k"),
+        "causal+window": _("causal, window of k"),
+    }
+    link.restore("mask", MASKS, "own")
+    link.restore("width", range(MOST_WIDTH + 1), 4)
+    mask = st.selectbox(
+        _("Mask"),
+        MASKS,
+        key="mask",
+        persist_state="session",
+        format_func=lambda name: names[name],
+        help=_("Who may look at whom. Each choice runs the model again on your sentence."),
+    )
+    if mask == "own":
+        return None
+    if "window" not in mask:
+        return str(mask)
+    width = st.number_input(
+        _("k: the largest distance that is seen"),
+        0,
+        MOST_WIDTH,
+        step=1,
+        key="width",
+        persist_state="session",
+    )
+    return f"{mask}:{width}"
+
+
+def _off(config: ModelConfig) -> tuple[str, ...]:
+    places = [place for site in config.sites for place in _places(site, config.n_heads)]
+    link.restore_list("off", places)
+    off = st.multiselect(
+        _("Switched off"),
+        places,
+        key="off",
+        persist_state="session",
+        format_func=place_name,
+        placeholder=_("nothing"),
+        help=_("Heads, or all heads of a layer, whose contribution is set to zero."),
+    )
+    if st.session_state.get("mask", "own") != "own" or off:
+        st.button(
+            _("Put everything back"),
+            icon=":material/undo:",
+            on_click=put_back,
+            width="stretch",
+            type="primary",
+        )
+    return tuple(off)
+
+
+def put_back() -> None:
+    """The model as it was trained: its own mask, nothing switched off."""
+    st.session_state["mask"], st.session_state["off"] = "own", []
+
+
+def toggle_off(place: str) -> None:
+    """Switch a place off, or on again."""
+    off = list(st.session_state.get("off", []))
+    off.remove(place) if place in off else off.append(place)
+    st.session_state["off"] = off
+
+
+def place_name(place: str) -> str:
+    """ "encoder.3.self:1" in words."""
+    site, colon, head = place.partition(":")
+    _stack, layer, part = site.split(".")
+    names = {
+        "self": _("layer {layer}, head {head}"),
+        "cross": _("cross-attention of layer {layer}, head {head}"),
+    }
+    all_heads = {
+        "self": _("layer {layer}, all heads"),
+        "cross": _("cross-attention of layer {layer}, all heads"),
+    }
+    return (names if colon else all_heads)[part].format(layer=layer, head=head)
+
+
+def _places(site: str, n_heads: int) -> list[str]:
+    return [site, *(f"{site}:{head}" for head in range(n_heads))]

@@ -1,0 +1,20 @@
+"""What the server does once, before the first page."""
+
+import gc
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from attention_lab.config import Limits
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def start_server() -> None:
+    """Check the limits, and leave what the imports made out of every later garbage collection.
+
+    Plotly's classes load lazily and not safely for threads, so one of each in use is made here.
+    """
+    Limits.from_environment()
+    go.Figure({"data": [{"type": "heatmap"}, {"type": "scatter"}, {"type": "bar"}]})
+    gc.collect()
+    gc.freeze()

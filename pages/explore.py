@@ -1,0 +1,64 @@
+"""Explore: who looks at whom? All heads of the model on the user's sentence, one of them large."""
+
+import streamlit as st
+
+from attention_lab.analysis.numbers import output_shift
+from attention_lab.errors import LabError
+from attention_lab.i18n import _
+from attention_lab.ui import detail, heads, link, words
+from attention_lab.ui.markup import plain
+from attention_lab.ui.runs import Request, run
+from attention_lab.ui.sentence import sentence, token_notes
+from attention_lab.ui.sidebar import Shared, sidebar
+
+
+def main() -> None:
+    """State → trace → figures → show."""
+    st.title(_("Who looks at whom?"), anchor=False)
+    shared = sidebar()
+    text = sentence()
+    if shared is None or text is None:
+        return
+    heads.restore(shared.model)
+    detail.restore()
+    link.explain()
+    request = Request(shared.model.name, text, mask=shared.mask, off=shared.off)
+    try:
+        with st.spinner(_("The model reads your sentence …"), show_time=True):
+            run(request.baseline)
+            run(request)
+    except LabError as error:
+        st.error(plain(str(error)))
+        return
+    heads_and_detail(request, shared)
+
+
+@st.fragment
+def heads_and_detail(request: Request, shared: Shared) -> None:
+    """All heads on the left, the chosen one on the right; a change here runs no model."""
+    trace, baseline = run(request), run(request.baseline)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        place = heads.pickers(shared.model.config)
+        heads.all_heads(trace, place)
+    with right:
+        stage = detail.stage_switch()
+        combine, hide, view = detail.view_switches(stage, request.is_changed)
+        try:
+            shown, bound = detail.shown_panel(trace, baseline, place, (stage, combine, hide), view)
+        except LabError as error:
+            st.error(plain(str(error)))
+            return
+        link.write()
+        words.heading(place, stage, combine)
+        words.conditions(request, view, hide)
+        detail.large_picture(shown, bound, place)
+        if request.is_changed:
+            words.what_moved(output_shift(baseline, trace), shared.model)
+        detail.off_switches(place, shared.off)
+        detail.numbers(shown, place)
+    token_notes(trace)
+    words.explanation(stage)
+
+
+main()
