@@ -6,15 +6,18 @@ user's text at the offsets that the tokenizer reports.
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, overload
 
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
 from attention_lab.config import Limits
 from attention_lab.errors import InputError, LimitError, ModelError
 from attention_lab.i18n import _
 from attention_lab.labels import label
+
+Row = tuple[int, str, tuple[int, int], int]  # of an Encoding: id, name, offsets, inserted or not
 
 
 @dataclass(frozen=True)
@@ -82,27 +85,30 @@ def tokenize(tokenizer: Tokenizer, text: str, limit: int | None = None) -> Token
 
     The tokenizer is shared by threads, so its truncation setting is never touched: the one encoding
     is truncated. Raises `InputError` for text that is no valid Unicode, or a limit that leaves no
-    room beside the special tokens.
+    room beside the special tokens, `ModelError` if the tokenizer is broken.
     """
     try:
         text.encode()
     except UnicodeEncodeError as error:
         message = _("Character {n} of the text is half of a surrogate pair; remove it.")
         raise InputError(message.format(n=error.start)) from error
-    encoding = tokenizer.encode(text, add_special_tokens=False)
+    with _library_errors(_("The model's tokenizer fails on this text: {error}.")):
+        encoding = tokenizer.encode(text, add_special_tokens=False)
+        special = tokenizer.num_special_tokens_to_add(is_pair=False)
     length = len(encoding)
     parts = _parts(encoding.offsets)
-    kept = _room(tokenizer, length, limit)
+    kept = _room(special, length, limit)
     encoding.truncate(kept)
-    encoding = tokenizer.post_process(encoding)
-    return Tokens(text, _tokens(tokenizer, text, encoding, parts), length - kept)
+    with _library_errors(_("The model's tokenizer fails on this text: {error}.")):
+        done = tokenizer.post_process(encoding)
+        rows = list(zip(done.ids, done.tokens, done.offsets, done.special_tokens_mask, strict=True))
+    return Tokens(text, _tokens(tokenizer, text, rows, parts), length - kept)
 
 
-def _room(tokenizer: Tokenizer, length: int, limit: int | None) -> int:
-    """How many of the text's `length` tokens fit."""
+def _room(special: int, length: int, limit: int | None) -> int:
+    """How many of the text's `length` tokens fit beside `special` others."""
     if limit is None:
         return length
-    special = tokenizer.num_special_tokens_to_add(is_pair=False)
     if limit <= special:
         message = _("The limit is {limit} tokens; this model needs at least {n}.")
         raise InputError(message.format(limit=limit, n=special + 1))
@@ -110,7 +116,7 @@ def _room(tokenizer: Tokenizer, length: int, limit: int | None) -> int:
 
 
 def _tokens(
-    tokenizer: Tokenizer, text: str, encoding: Encoding, parts: list[tuple[int, int]]
+    tokenizer: Tokenizer, text: str, rows: list[Row], parts: list[tuple[int, int]]
 ) -> tuple[Token, ...]:
     special_ids = {
         id for id, added in tokenizer.get_added_tokens_decoder().items() if added.special
@@ -119,13 +125,7 @@ def _tokens(
     tokens: list[Token] = []
     remaining = iter(parts)
     place = 0  # where the last token ended: inserted tokens stand there
-    for id, name, (start, end), inserted in zip(
-        encoding.ids,
-        encoding.tokens,
-        encoding.offsets,
-        encoding.special_tokens_mask,
-        strict=True,
-    ):
+    for id, name, (start, end), inserted in rows:
         if inserted:
             tokens.append(Token(id, name, place, place, special=True))
             continue
@@ -133,7 +133,7 @@ def _tokens(
         typed = own.strip() == name  # the user wrote the special token's name
         special = id in special_ids and (typed or id != unknown_id)
         unknown = id == unknown_id and not typed
-        tokens.append(Token(id, own, start, end, special, unknown, *next(remaining)))
+        tokens.append(Token(id, own, start, end, special, unknown, *next(remaining, (1, 1))))
         place = end
     return tuple(tokens)
 
@@ -160,14 +160,25 @@ def parse_tokenizer(text: str) -> Tokenizer:
     Settings that would hide tokens from the user are switched off: truncation and padding saved in
     the file, and the trimming of spaces from offsets.
     """
-    try:
+    with _library_errors(_("The model's tokenizer.json cannot be read: {error}.")):
         values: dict[str, Any] = json.loads(text)
         values |= {"truncation": None, "padding": None}
         _keep_spaces(values.get("post_processor"))
         return Tokenizer.from_str(json.dumps(values))
-    except Exception as error:
-        message = _("The model's tokenizer.json cannot be read: {error}.")
-        raise ModelError(message.format(error=error)) from error
+
+
+@contextmanager
+def _library_errors(message: str) -> Iterator[None]:
+    """Turn whatever a broken tokenizer.json makes the library raise into one `ModelError`.
+
+    It raises nothing narrower than `Exception`, and panics of its Rust code are not even that.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(message.format(error=" ".join(str(error).split())[:200])) from error
 
 
 def _keep_spaces(processor: dict[str, Any] | None) -> None:

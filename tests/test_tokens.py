@@ -287,3 +287,16 @@ def test_tokens_are_a_sequence() -> None:
     assert isinstance(tokens, Tokens)
     assert tokens[1:3] == tuple(tokens)[1:3]
     assert len(tokens) == 4
+
+
+def test_a_tokenizer_that_fails_on_a_text_is_one_clear_error() -> None:
+    broken = Tokenizer(models.WordLevel({"a": 0}, unk_token="[UNK]"))
+    with pytest.raises(ModelError, match="fails on this text"):
+        tokenize(broken, "b")
+
+
+def test_a_panic_of_the_library_is_one_clear_error() -> None:
+    values = json.loads(BERT.to_str())
+    values["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": "AAAA"}
+    with pytest.raises(ModelError, match=r"tokenizer\.json"):
+        parse_tokenizer(json.dumps(values))

@@ -18,12 +18,13 @@ from torch import Tensor
 from attention_lab.config import ModelConfig
 from attention_lab.errors import ModelError
 from attention_lab.i18n import _
-from attention_lab.tokens import parse_tokenizer
+from attention_lab.tokens import parse_tokenizer, tokenize
 from attention_lab.zoo import files, parameters
 from attention_lab.zoo.loaded import Model, ModelCard
 
 FORMAT = 1  # raised when an older converted folder can no longer be read
 MANIFEST = "manifest.json"
+SAMPLE = "It's 42 猫!"  # a tokenizer that fails on this is broken
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def build(name: str, parts: Parts) -> Model:
 
 def check_vocabulary(tokenizer: Tokenizer, d_vocab: int) -> None:
     """Raise `ModelError` if the tokenizer can give an id for which there is no embedding."""
-    ids = [*tokenizer.get_vocab().values(), *tokenizer.encode("").ids]
+    ids = [*tokenizer.get_vocab().values(), *tokenize(tokenizer, SAMPLE).ids]
     if ids and max(ids) >= d_vocab:
         message = _("The model's tokenizer has {n:,} tokens; its embedding has {d_vocab:,} rows.")
         raise ModelError(message.format(n=max(ids) + 1, d_vocab=d_vocab))
