@@ -17,6 +17,9 @@ from attention_lab.model.points import Point
 
 Stream = Float[Tensor, "batch position d_model"]
 
+# The places in the residual stream that a layer names, and what its feed-forward net adds.
+PLACES = ("pre", "mid", "cross", "mlp_out", "post")
+
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
     "gelu": functional.gelu,
@@ -108,9 +111,7 @@ class Block(nn.Module):
         self.mlp = FeedForward(config)
         self.mlp_norm = make_norm(config)
         self.dropout = nn.Dropout(config.dropout)
-        self.at = nn.ModuleDict(
-            {at: Point(f"{name}.{at}") for at in ("pre", "mid", "cross", "mlp_out", "post")}
-        )
+        self.at = nn.ModuleDict({at: Point(f"{name}.{at}") for at in PLACES})
 
     def forward(
         self,

@@ -1,8 +1,9 @@
 """Interventions: what one run changes at the model's named points, never in the model itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from numbers import Integral
 from typing import Literal, get_args
 
 import torch
@@ -54,8 +55,9 @@ def ablate(site: str, head: int | Sequence[int] | None = None, to: Substitute = 
     """
     if to not in get_args(Substitute):
         raise InputError(_('An ablation puts "zero" or "mean", not {to!r}.').format(to=to))
-    heads = None if head is None else (head,) if isinstance(head, int) else tuple(head)
-    return Ablation(site, heads, to)
+    if head is None:
+        return Ablation(site, None, to)
+    return Ablation(site, tuple(head) if isinstance(head, Iterable) else (head,), to)
 
 
 def mask(site: str, mask: MaskLike) -> MaskEdit:
@@ -83,11 +85,22 @@ def matching_sites(config: ModelConfig, pattern: str) -> tuple[str, ...]:
     return found
 
 
-def check_head(config: ModelConfig, head: int) -> None:
-    """Raise `InputError` unless the model has a head of this number."""
-    if not isinstance(head, int) or not 0 <= head < config.n_heads:
-        message = _("There is no head {head}; this model has heads 0 to {last}.")
-        raise InputError(message.format(head=head, last=config.n_heads - 1))
+def check_head(n_heads: int, head: object) -> None:
+    """Raise `InputError` unless `head` is the number of a head; True and False are none."""
+    ok = isinstance(head, Integral) and not isinstance(head, bool) and 0 <= int(head) < n_heads
+    if not ok:
+        message = _("There is no head {head!r}; this model has heads 0 to {last}.")
+        raise InputError(message.format(head=head, last=n_heads - 1))
+
+
+def check_edits(edits: object) -> None:
+    """Raise `InputError` unless this is a sequence of edits."""
+    if not isinstance(edits, Sequence) or not all(isinstance(edit, Edit) for edit in edits):
+        message = _(
+            "The edits are {edits!r}; allowed: a list of what lab.ablate, lab.mask and "
+            "lab.position return."
+        )
+        raise InputError(message.format(edits=edits))
 
 
 def changes(config: ModelConfig, ablations: Sequence[Ablation]) -> dict[str, Change]:
@@ -96,7 +109,7 @@ def changes(config: ModelConfig, ablations: Sequence[Ablation]) -> dict[str, Cha
     for edit in ablations:
         wanted = range(config.n_heads) if edit.heads is None else edit.heads
         for head in wanted:
-            check_head(config, head)
+            check_head(config.n_heads, head)
         for site in matching_sites(config, edit.site):
             heads.setdefault((site, edit.to), set()).update(wanted)
     return {

@@ -1,6 +1,7 @@
 """`trace`: run a model on a text and keep everything it computed."""
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 import torch
 from tokenizers import Tokenizer
@@ -19,6 +20,7 @@ from attention_lab.tracing.edits import (
     MaskEdit,
     PositionEdit,
     changes,
+    check_edits,
     matching_sites,
 )
 from attention_lab.tracing.run import Run, execute, leave_out
@@ -43,6 +45,7 @@ def trace(
     how many were left out. Without it a text that is too long raises `LimitError`; an empty one
     always does. Impossible masks and edits raise `InputError`.
     """
+    check_edits(edits)
     limits = limits or Limits.from_environment()
     check_text(text, limits)
     tokens = _tokens(model.tokenizer, text, limit, max_tokens(model.config, limits))
@@ -64,7 +67,8 @@ def trace(
         logits=bytes_of_logits <= limits.logit_bytes,
     )
     logits = None if output.logits is None else output.logits[0]
-    return Trace(model, tokens, target_tokens, position, run.captured, output.hidden[0], logits)
+    captured = MappingProxyType(run.captured)
+    return Trace(model, tokens, target_tokens, position, captured, output.hidden[0], logits)
 
 
 def max_tokens(config: ModelConfig, limits: Limits) -> int:
@@ -73,7 +77,9 @@ def max_tokens(config: ModelConfig, limits: Limits) -> int:
 
 
 def _tokens(tokenizer: Tokenizer, text: str, limit: int | None, most: int) -> Tokens:
-    tokens = tokenize(tokenizer, text, min(limit, most) if limit else None)
+    tokens = tokenize(tokenizer, text, None if limit is None else min(limit, most))
+    if not tokens:
+        raise LimitError(_("The text has no characters that this model reads; type others."))
     if len(tokens) > most:
         message = _("The text has {n} tokens; at most {most} are possible: shorten it by {over}.")
         raise LimitError(message.format(n=len(tokens), most=most, over=len(tokens) - most))
@@ -106,10 +112,15 @@ def _changes(
         if isinstance(edit, MaskEdit):
             wanted |= dict.fromkeys(matching_sites(model.config, edit.site), edit.mask)
     found = changes(model.config, [edit for edit in edits if isinstance(edit, Ablation)])
+    built: dict[tuple[int, str, str], Change] = {}  # all layers share one mask in memory
     for site, spec in wanted.items():
-        query, key = _sides(site, tokens, target_tokens)
-        real = torch.tensor([token.id != model.card.pad_id for token in key])
-        found[f"{site}.mask"] = _replace_mask(masks.build(spec, real, len(query)), model.config)
+        stack, _layer, part = site.split(".")
+        shared = (id(spec), stack, part)
+        if shared not in built:
+            query, key = _sides(site, tokens, target_tokens)
+            real = torch.tensor([token.id != model.card.pad_id for token in key])
+            built[shared] = _replace_mask(masks.build(spec, real, len(query)), model.config)
+        found[f"{site}.mask"] = built[shared]
     return found
 
 

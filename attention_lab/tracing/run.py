@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from attention_lab.config import Limits, Position
+from attention_lab.errors import ModelError
+from attention_lab.i18n import _
 from attention_lab.model.points import observing
 from attention_lab.model.transformer import Output
 from attention_lab.tracing.edits import Change
@@ -16,7 +18,7 @@ from attention_lab.zoo.loaded import Model
 # Recomputed from q, k and mask when asked for; storing them would double the cost of a run.
 DERIVED = frozenset({"scores", "masked_scores"})
 # Each forward uses all cores where it can: more at once than cores only fight over them.
-_gate = threading.BoundedSemaphore(os.cpu_count() or 1)
+gate = threading.BoundedSemaphore(os.cpu_count() or 1)
 
 
 class Run:
@@ -56,7 +58,14 @@ def execute(
     position: Position | None,
     logits: bool,
 ) -> Output:
-    """One forward of `model` under `run`; at most as many at once as the machine has cores."""
-    with _gate, torch.inference_mode(), observing(run):
+    """One forward of `model` under `run`; at most as many at once as the machine has cores.
+
+    Raises `ModelError` for a model in training mode: its dropout would change the numbers, and
+    switching it off here would change a model that others may be training.
+    """
+    if model.module.training:
+        message = _("{name} is in training mode; call its module.eval() before it is traced.")
+        raise ModelError(message.format(name=model.name))
+    with gate, torch.inference_mode(), observing(run):
         output: Output = model.module(ids, target_ids, position=position, logits=logits)
         return output

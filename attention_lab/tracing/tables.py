@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from torch import Tensor
 
-from attention_lab.errors import InputError
-from attention_lab.i18n import _
-from attention_lab.tracing.site import PAIR_STAGES, STAGES, Site
+from attention_lab.tracing.edits import check_head
+from attention_lab.tracing.site import PAIR_STAGES, Site
 
 if TYPE_CHECKING:
     from attention_lab.tracing.trace import Trace
 
-# The axes of each stage, and of each place in the residual stream, as letters.
+# The axes of each stage as letters.
 LETTERS = {
     "q": "head, query, d_head",
     "k": "head, key, d_head",
@@ -28,33 +28,55 @@ LETTERS = {
 
 
 def shape_frame(trace: "Trace") -> pd.DataFrame:
-    """One row a tensor, in the order of computation: name, letters, shape, stored, bytes."""
+    """One row a tensor, in the order of computation: name, letters, shape, stored, bytes.
+
+    Nothing is computed for it: the shapes of what is derived on demand follow from their letters.
+    """
     rows = []
-    for stack in trace.model.config.stacks:
-        for layer in range(trace.model.config.n_layers):
-            prefix = f"{stack}.{layer}"
-            rows.append(_row(f"{prefix}.pre", trace.residual(prefix, "pre"), True))
-            for site in trace.sites:
-                if site.startswith(f"{prefix}."):
-                    rows += _site_rows(trace[site])
-            rows += [
-                _row(f"{prefix}.{at}", trace.residual(prefix, at), True)
-                for at in ("mid", "cross", "mlp_out", "post")
-                if f"{prefix}.{at}" in trace.captured
-            ]
-    rows.append(_row("hidden", trace.hidden, True))
+    for name, tensor in trace.captured.items():
+        site, _, point = name.rpartition(".")
+        if site not in trace.sites:
+            rows.append(_row(name, "position, d_model", tuple(tensor.shape), tensor))
+        elif point == "attn_out":  # the last of its site
+            rows += _site_rows(trace[site])
+    hidden, logits = trace.hidden_tensor, trace.logits_tensor
+    rows.append(_row("hidden", "position, d_model", tuple(hidden.shape), hidden))
+    if n := trace.model.config.d_logits:
+        rows.append(_row("logits", "position, d_vocab", (len(hidden), n), logits))
     return pd.DataFrame(rows)
 
 
 def _site_rows(site: Site) -> list[dict[str, object]]:
-    names = [*STAGES, "attn_out"]
-    return [_row(f"{site.name}.{n}", getattr(site, n), n in site.stored) for n in names]
+    sizes = {
+        "head": site.n_heads,
+        "head or 1": len(site.stored["mask"]),
+        "query": len(site.query_tokens),
+        "key": len(site.key_tokens),
+        "d_head": site.stored["q"].shape[-1],
+        "d_model": site.stored["attn_out"].shape[-1],
+    }
+    return [
+        _row(
+            f"{site.name}.{stage}",
+            letters,
+            tuple(sizes[letter] for letter in letters.split(", ")),
+            site.stored.get(stage),
+        )
+        for stage, letters in LETTERS.items()
+    ]
 
 
-def _row(name: str, array: np.ndarray, stored: bool) -> dict[str, object]:
-    letters = LETTERS.get(name.rpartition(".")[2], "position, d_model")
-    shape, n_bytes = tuple(array.shape), array.nbytes if stored else 0
-    return {"name": name, "letters": letters, "shape": shape, "stored": stored, "bytes": n_bytes}
+def _row(
+    name: str, letters: str, shape: tuple[int, ...], stored: Tensor | None
+) -> dict[str, object]:
+    n_bytes = 0 if stored is None else stored.nbytes
+    return {
+        "name": name,
+        "letters": letters,
+        "shape": shape,
+        "stored": stored is not None,
+        "bytes": n_bytes,
+    }
 
 
 def long_frame(site: Site, stage: str, head: int | None = None) -> pd.DataFrame:
@@ -65,9 +87,7 @@ def long_frame(site: Site, stage: str, head: int | None = None) -> pd.DataFrame:
     array = site.stage(stage)
     heads = np.arange(array.shape[0])
     if head is not None:
-        if not 0 <= head < site.n_heads:
-            message = _("There is no head {head}; this model has heads 0 to {last}.")
-            raise InputError(message.format(head=head, last=site.n_heads - 1))
+        check_head(site.n_heads, head)
         heads = heads[[head if len(heads) > 1 else 0]]  # a mask may be one for all heads
         array = array[heads]
     h, row, column = np.indices(array.shape)

@@ -2,14 +2,16 @@
 
 import json
 import os
-import tempfile
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
+import torch
 from torch import Tensor
 
 from attention_lab.config import Position
@@ -17,6 +19,7 @@ from attention_lab.errors import InputError
 from attention_lab.i18n import _
 from attention_lab.model import positions
 from attention_lab.model.attention import POINTS
+from attention_lab.model.layers import PLACES
 from attention_lab.tokens import Tokens
 from attention_lab.tracing.site import STAGES, Site, read_only
 from attention_lab.tracing.tables import long_frame, shape_frame
@@ -25,7 +28,11 @@ from attention_lab.zoo.loaded import Model
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What `model` did with `tokens`. Index it by a site: `trace["encoder.3.self"].weights`."""
+    """What `model` did with `tokens`. Index it by a site: `trace["encoder.3.self"].weights`.
+
+    `captured` cannot be changed. What is derived on demand from parameters (`result`, and the
+    logits of a large trace) follows the model, should somebody go on training it.
+    """
 
     model: Model
     tokens: Tokens
@@ -64,13 +71,11 @@ class Trace:
         """
         if self.logits_tensor is not None:
             return read_only(self.logits_tensor)
-        logits = self.model.module.to_logits(self.hidden_tensor)
-        return None if logits is None else read_only(logits)
+        return self._to_logits(self.hidden_tensor)
 
     def logits_at(self, position: int) -> np.ndarray | None:
         """The output scores at one position, (d_vocab), without computing those of the others."""
-        logits = self.model.module.to_logits(self.hidden_tensor[position])
-        return None if logits is None else read_only(logits)
+        return self._to_logits(self.hidden_tensor[position])
 
     def residual(self, layer: str, at: str) -> np.ndarray:
         """The residual stream of a layer such as "encoder.3", (position, d_model).
@@ -80,7 +85,7 @@ class Trace:
         feed-forward net adds). Raises `InputError` for a place that there is not.
         """
         name = f"{layer}.{at}"
-        if name not in self.captured or name.count(".") != 2:
+        if name not in self.captured or at not in PLACES:
             layers = [key.removesuffix(".pre") for key in self.captured if key.endswith(".pre")]
             message = _(
                 'There is no residual stream "{at}" of "{layer}"; layers are {layers}, '
@@ -102,25 +107,37 @@ class Trace:
         return shape_frame(self)
 
     def to_frame(self, site: str, stage: str, head: int | None = None) -> pd.DataFrame:
-        """A stage of a site in long form: one row a number, with the tokens it belongs to."""
+        """A stage of a site in long form: one row a number, with the tokens it belongs to.
+
+        Raises `InputError` for a site, stage or head that there is not.
+        """
         return long_frame(self[site], stage, head)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all stages, residuals, hidden state and logits to an .npz file for numpy.
 
         Arrays are named "encoder.3.self.weights" and so on; "tokens" is JSON. The write is atomic.
+        Raises `InputError` if the file cannot be written.
         """
-        arrays = {key: read_only(value) for key, value in self.captured.items()}
-        for name in self.sites:
-            arrays |= {f"{name}.{stage}": self[name].stage(stage) for stage in STAGES}
-        arrays["hidden"] = self.hidden
+        _write_npz(Path(path), self._arrays())
+
+    def _arrays(self) -> Iterator[tuple[str, np.ndarray]]:
+        for name, tensor in self.captured.items():
+            if name.rpartition(".")[2] not in STAGES:
+                yield name, read_only(tensor)
+        for site in self.sites:
+            yield from ((f"{site}.{stage}", self[site].stage(stage)) for stage in STAGES)
+        yield "hidden", self.hidden
         if (logits := self.logits) is not None:
-            arrays["logits"] = logits
-        both = {"tokens": self.tokens, "target_tokens": self.target_tokens or ()}
-        for key, tokens in both.items():
+            yield "logits", logits
+        for key, tokens in (("tokens", self.tokens), ("target_tokens", self.target_tokens or ())):
             rows = [{"id": t.id, "text": t.text, "start": t.start, "end": t.end} for t in tokens]
-            arrays[key] = np.array(json.dumps(rows, ensure_ascii=False))
-        _write_npz(Path(path), arrays)
+            yield key, np.array(json.dumps(rows, ensure_ascii=False))
+
+    def _to_logits(self, hidden: Tensor) -> np.ndarray | None:
+        with torch.inference_mode():
+            logits = self.model.module.to_logits(hidden)
+        return None if logits is None else read_only(logits)
 
     def _site(self, name: str) -> Site:
         stack, layer, part = name.split(".")
@@ -140,11 +157,17 @@ class Trace:
         return Site(name, query, key, n_heads, stored, w_o.detach(), bias)
 
 
-def _write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as file:
-        try:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-            file.close()
-            Path(file.name).replace(path)
-        finally:
-            Path(file.name).unlink(missing_ok=True)
+def _write_npz(path: Path, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
+    """Write what `np.load` reads, with one array in memory at a time (`np.savez` needs all)."""
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        with zipfile.ZipFile(temporary, "x", zipfile.ZIP_DEFLATED) as archive:
+            for name, array in arrays:
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, array, allow_pickle=False)
+        temporary.replace(path)
+    except OSError as error:
+        message = _("The trace cannot be written to {path} ({reason}); choose another place.")
+        raise InputError(message.format(path=path, reason=error.strerror)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
