@@ -1,0 +1,35 @@
+"""Dropout for training on a CPU: torch's own draws one number an element, which costs more than
+the matrix products of a small model; this one draws eight bytes at a time."""
+
+import torch
+from torch import Tensor, nn
+
+
+class ByteDropout(nn.Module):
+    """Dropout with `p` rounded to a multiple of 1/256; seeded by torch's generator, like torch's."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.threshold = round(p * 256)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Zero elements at random and scale the rest, so that the mean stays; only in training."""
+        if not self.training or self.threshold == 0:
+            return x
+        n = x.numel()
+        words = torch.empty(-(-n // 8), dtype=torch.int64).random_(-(2**63), None)
+        keep = (words.view(torch.uint8)[:n] >= self.threshold).view(x.shape)
+        return x * keep.to(x.dtype).mul_(256 / (256 - self.threshold))
+
+
+def use_byte_dropout(module: nn.Module, p: float, p_inner: float) -> None:
+    """Put `ByteDropout` in the place of every dropout of `module`.
+
+    `p` holds for embeddings and what sublayers add, `p_inner` for attention weights and the inner
+    layer of the feed-forward net. Parameters and their names stay as they are.
+    """
+    for name, child in list(module.named_modules()):
+        if isinstance(child, nn.Dropout):
+            parent, _dot, own = name.rpartition(".")
+            inner = parent.endswith(("attn", "mlp"))
+            setattr(module.get_submodule(parent), own, ByteDropout(p_inner if inner else p))

@@ -1,0 +1,232 @@
+"""The training loop: Adam, the paper's schedule, clipping, checkpoints, averaging, resuming."""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn, optim
+
+from attention_lab.errors import ModelError
+from attention_lab.i18n import _
+from attention_lab.model.transformer import Transformer
+from attention_lab.training import checkpoints
+from attention_lab.training.batches import PAD_ID, Batch
+from attention_lab.training.dropout import use_byte_dropout
+from attention_lab.training.loss import r_drop_loss, smoothed_loss
+from attention_lab.training.recipe import Recipe
+from attention_lab.training.schedule import learning_rate
+
+Epoch = Callable[[int], list[Batch]]  # the batches of an epoch, a function of its number alone
+
+
+@dataclass(frozen=True)
+class Step:
+    """One optimiser step, as the log and the progress bar show it."""
+
+    step: int
+    epoch: int
+    loss: float  # nats a token, smoothed; with R-Drop its term is included
+    learning_rate: float
+    gradient_norm: float  # before clipping
+    tokens_per_second: float
+
+
+@dataclass
+class State:
+    """Where a run is; saved with every checkpoint."""
+
+    epoch: int = 0
+    batch: int = 0  # the next one of this epoch
+    step: int = 0
+    seconds: float = 0.0  # spent in training, over all resumes
+    best_loss: float = math.inf
+    best_epoch: int = -1
+    epochs: list[dict[str, float]] = field(default_factory=list)
+
+
+def initialise(module: nn.Module, d_model: int) -> None:
+    """Xavier-uniform matrices, zero biases; embeddings N(0, 1/d_model), since √d_model scales them."""
+    for child in module.modules():
+        if isinstance(child, nn.Linear):
+            nn.init.xavier_uniform_(child.weight)
+            if child.bias is not None:
+                nn.init.zeros_(child.bias)
+        elif isinstance(child, nn.Embedding):
+            nn.init.normal_(child.weight, std=d_model**-0.5)
+
+
+def token_logits(module: Transformer, batch: Batch, copies: int = 1) -> tuple[Tensor, Tensor]:
+    """Logits and labels at every place that is no padding: (token, d_vocab) and (token,).
+
+    With `copies` = 2 the batch goes through twice, and the logits come twice.
+    """
+    source, target = batch.source.repeat(copies, 1), batch.target.repeat(copies, 1)
+    real_source = (source != PAD_ID)[:, None, None, :]
+    output = module(source, target, mask=real_source, cross_mask=real_source, logits=False)
+    real = batch.labels != PAD_ID
+    logits = module.to_logits(output.hidden[real.repeat(copies, 1)])
+    assert logits is not None
+    return logits, batch.labels[real]
+
+
+@torch.inference_mode()
+def mean_loss(module: Transformer, batches: list[Batch]) -> float:
+    """Mean cross-entropy in nats a token, without smoothing or dropout."""
+    was_training = module.training
+    module.eval()
+    total, n = 0.0, 0
+    for batch in batches:
+        logits, labels = token_logits(module, batch)
+        total += float(smoothed_loss(logits, labels, 0.0)) * len(labels)
+        n += len(labels)
+    module.train(was_training)
+    return total / n
+
+
+class Run:
+    """A training run in a folder. Made anew it starts; made on a folder with a checkpoint and
+    `resume` it goes on where that checkpoint stands, with the same data order and schedule."""
+
+    def __init__(
+        self,
+        module: Transformer,
+        recipe: Recipe,
+        epoch_batches: Epoch,
+        valid: list[Batch],
+        folder: Path,
+        resume: bool = False,
+    ) -> None:
+        self.module, self.recipe, self.folder = module, recipe, folder
+        self.epoch_batches, self.valid = epoch_batches, valid
+        self.state = State()
+        folder.mkdir(parents=True, exist_ok=True)
+        torch.manual_seed(recipe.seed)
+        initialise(module, recipe.d_model)
+        use_byte_dropout(module, recipe.dropout, recipe.inner_dropout)
+        self.optimizer = optim.Adam(
+            module.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
+        )
+        if resume:
+            self._resume()
+        elif (folder / "checkpoint.safetensors").exists():
+            message = _("{folder} already holds a run; go on with --resume or choose another --out.")
+            raise ModelError(message.format(folder=folder))
+
+    def steps(self, epochs: int, seconds: float, save_every: float = 180.0) -> Iterator[Step]:
+        """Train until `epochs` epochs or `seconds` seconds of training in all, yielding each step.
+
+        Saves every `save_every` seconds, after each epoch and at the end.
+        """
+        self.module.train()
+        saved = self.state.seconds
+        while self.state.epoch < epochs and self.state.seconds < seconds:
+            batches = self.epoch_batches(self.state.epoch)
+            while self.state.batch < len(batches):
+                if self.state.seconds >= seconds:
+                    break
+                began = time.monotonic()
+                batch = batches[self.state.batch]
+                loss, norm = self._step(batch)
+                self.state.batch += 1
+                spent = time.monotonic() - began
+                self.state.seconds += spent
+                step = Step(
+                    self.state.step, self.state.epoch, loss, self._rate(), norm, batch.tokens / spent
+                )
+                self._log(asdict(step))
+                yield step
+                if self.state.seconds - saved > save_every:
+                    self.save()
+                    saved = self.state.seconds
+            else:
+                self._end_epoch()
+            self.save()
+            saved = self.state.seconds
+
+    def save(self) -> None:
+        """Write the checkpoint that `resume` reads."""
+        path = self.folder / "checkpoint.safetensors"
+        checkpoints.write_tensors(
+            path, checkpoints.pack(self.module, self.optimizer), asdict(self.state)
+        )
+
+    def _rate(self) -> float:
+        recipe = self.recipe
+        return learning_rate(
+            self.state.step, recipe.d_model, recipe.warmup, recipe.lr_factor
+        )
+
+    def _step(self, batch: Batch) -> tuple[float, float]:
+        recipe = self.recipe
+        self.state.step += 1
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._rate()
+        with torch.autocast("cpu", torch.bfloat16, enabled=recipe.bf16):
+            logits, labels = token_logits(self.module, batch, copies=2 if recipe.r_drop else 1)
+        if recipe.r_drop:
+            loss = r_drop_loss(logits, labels, recipe.label_smoothing, recipe.r_drop)
+        else:
+            loss = smoothed_loss(logits, labels, recipe.label_smoothing)
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = float(nn.utils.clip_grad_norm_(self.module.parameters(), recipe.clip))
+        if not math.isfinite(norm):
+            message = _("The gradient is not finite at step {step}; lower --lr-factor and resume.")
+            raise ModelError(message.format(step=self.state.step))
+        self.optimizer.step()
+        return loss.item(), norm
+
+    def _end_epoch(self) -> None:
+        """Keep this epoch's parameters; keep the average of the last ones where it is the best."""
+        state = self.state
+        snapshots = self.folder / "epochs"
+        snapshots.mkdir(exist_ok=True)
+        own = checkpoints.parameters(self.module)
+        checkpoints.write_tensors(snapshots / f"{state.epoch:04d}.safetensors", own)
+        kept = sorted(snapshots.glob("*.safetensors"))
+        for old in kept[: -self.recipe.n_average]:
+            old.unlink()
+        loss = mean_loss(self.module, self.valid)
+        mean = checkpoints.average(kept[-self.recipe.n_average :])
+        self.module.load_state_dict(mean)
+        mean_of_last = mean_loss(self.module, self.valid)
+        self.module.load_state_dict(own)
+        if mean_of_last < state.best_loss:
+            state.best_loss, state.best_epoch = mean_of_last, state.epoch
+            checkpoints.write_tensors(self.folder / "best.safetensors", mean, {"epoch": state.epoch})
+        record = {
+            "epoch": state.epoch,
+            "step": state.step,
+            "seconds": round(state.seconds, 1),
+            "valid_loss": loss,
+            "valid_loss_average": mean_of_last,
+        }
+        state.epochs.append(record)
+        self._log({"event": "epoch", **record})
+        state.epoch, state.batch = state.epoch + 1, 0
+
+    def _log(self, record: dict[str, Any]) -> None:
+        with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
+    def _resume(self) -> None:
+        tensors, state = checkpoints.read_tensors(self.folder / "checkpoint.safetensors")
+        checkpoints.unpack(tensors, self.module, self.optimizer)
+        self.state = State(**state)
+        log = self.folder / "log.jsonl"
+        if log.exists():  # what the killed run did after its last checkpoint is done again
+            lines = log.read_text(encoding="utf-8").splitlines()
+            kept = [line for line in lines if _step_of(line) <= self.state.step]
+            checkpoints.write_text(log, "".join(line + "\n" for line in kept))
+
+
+def _step_of(line: str) -> float:
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return math.inf  # the line that the kill cut short
