@@ -1,7 +1,7 @@
 """Reading a stranger's model folder: JSON and safetensors only, and nothing outside the folder."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from torch import Tensor
 from attention_lab.errors import ModelError
 from attention_lab.i18n import _
 
-PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.h5", "*.msgpack", "*.npz")
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".h5", ".msgpack", ".npz")
 NUMBERS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 MOST_JSON = 64 * 2**20  # bytes; the largest tokenizer.json in use has about 35 million
 
@@ -142,12 +142,16 @@ def _files(folder: Path) -> tuple[dict[str, str] | None, list[str]]:
     found = sorted(path.name for path in folder.glob("*.safetensors"))
     if len(found) == 1:
         return None, found
-    pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
+    raise no_safetensors(path.name for path in folder.iterdir())
+
+
+def no_safetensors(names: Iterable[str]) -> ModelError:
+    """The error for a folder or repository that has these files and no safetensors among them."""
+    pickles = sorted(name for name in names if Path(name).suffix in PICKLES)
     if pickles:
         message = _(
             "The model offers its parameters only as {name}, a format that can run code or that is "
             "not read here; save them as model.safetensors."
         )
-        raise ModelError(message.format(name=pickles[0]))
-    message = _("The model's folder {folder} has no model.safetensors.")
-    raise ModelError(message.format(folder=folder))
+        return ModelError(message.format(name=pickles[0]))
+    return ModelError(_("The model has no model.safetensors."))

@@ -22,8 +22,8 @@ def convert(folder: Path, source: str, progress: parameters.Progress | None = No
         raise ModelError(message.format(family=values.get("model_type"), allowed=allowed))
     values.only(quantization_config=None)
     config = family.config(values)
-    tokenizer = files.read_text(folder, "tokenizer.json")
     with files.open_checkpoint(folder) as checkpoint:
+        tokenizer = files.read_text(folder, "tokenizer.json")
         config, state, heads = parameters.convert(family, config, checkpoint, progress)
     card = ModelCard(
         title=Path(source).name,

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 
 from huggingface_hub import HfApi, hf_hub_download, snapshot_download
@@ -22,10 +23,12 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError 
 
 from attention_lab.errors import SourceError
 from attention_lab.i18n import _
+from attention_lab.zoo.files import no_safetensors
 from attention_lab.zoo.native import sha256
 from attention_lab.zoo.registry import Hub, Wheel
 
 TIMEOUT = 5  # seconds without an answer, after which a source counts as unreachable
+WANTED = ("*.json", "*.safetensors")
 MOST_BYTES = 10 * 2**30  # of a repository that is loaded by its name
 UNREACHABLE = (
     *("NewConnectionError", "ConnectTimeoutError", "NameResolutionError", "ReadTimeoutError"),
@@ -154,9 +157,10 @@ def _get_hub(hub: Hub, download: Path, folder: Path) -> None:
 
 
 def hub_folder(repository: str, cache: Path) -> Path:
-    """A local folder with the JSON and safetensors of a hub repository. Raises `SourceError`.
+    """A local folder with the JSON and safetensors of a hub repository.
 
-    Without an answer from the hub, what an earlier call downloaded is used.
+    Without an answer from the hub, what an earlier call downloaded is used. Raises `SourceError`,
+    or `ModelError` if the repository has no safetensors.
     """
     with _hub_errors(repository):
         try:
@@ -165,19 +169,18 @@ def hub_folder(repository: str, cache: Path) -> Path:
             with suppress(LocalEntryNotFoundError):
                 return Path(snapshot_download(repository, cache_dir=cache, local_files_only=True))
             raise
-        sizes = [
-            file.size or 0
-            for file in info.siblings or ()
-            if "/" not in file.rfilename and file.rfilename.endswith((".json", ".safetensors"))
-        ]
-        if sum(sizes) > MOST_BYTES:
+        sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+        if not any(fnmatch(name, "*.safetensors") for name in sizes):
+            raise no_safetensors(sizes)
+        wanted = [size for name, size in sizes.items() if any(fnmatch(name, p) for p in WANTED)]
+        if sum(wanted) > MOST_BYTES:
             message = _("The repository {name} has {n:,} bytes; at most {most:,} are downloaded.")
-            raise SourceError(message.format(name=repository, n=sum(sizes), most=MOST_BYTES))
+            raise SourceError(message.format(name=repository, n=sum(wanted), most=MOST_BYTES))
         return Path(
             snapshot_download(
                 repository,
                 cache_dir=cache,
-                allow_patterns=["*.json", "*.safetensors"],
+                allow_patterns=list(WANTED),
                 ignore_patterns=["*/*"],
                 etag_timeout=TIMEOUT,
             )
