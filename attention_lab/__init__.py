@@ -1,7 +1,20 @@
 """Attention Lab: see what a real Transformer's attention does with your own sentence."""
 
+from attention_lab import figures
+from attention_lab.generation import generate
 from attention_lab.tracing.edits import ablate, mask, position
 from attention_lab.tracing.record import trace
 from attention_lab.tracing.trace import Trace
+from attention_lab.zoo import Model, load
 
-__all__ = ["Trace", "ablate", "mask", "position", "trace"]
+__all__ = [
+    "Model",
+    "Trace",
+    "ablate",
+    "figures",
+    "generate",
+    "load",
+    "mask",
+    "position",
+    "trace",
+]

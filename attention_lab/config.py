@@ -125,6 +125,7 @@ class Limits:
     tokens: int = 512
     overview_tokens: int = 128
     weight_bytes: int = 64 * 2**20  # above it a trace derives its weights from q, k and mask
+    threads: int = 1  # of each forward in the app; many people are served by many forwards
     logit_bytes: int = 32 * 2**20  # above it a trace derives its logits from the last hidden state
 
     @classmethod

@@ -138,6 +138,36 @@ def _tokens(
     return tuple(tokens)
 
 
+def from_ids(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
+    """The tokens that a model wrote; their text is what they decode to, in their context.
+
+    Raises `InputError` for an id that the vocabulary does not have.
+    """
+    special = {id for id, added in tokenizer.get_added_tokens_decoder().items() if added.special}
+    unknown_id = _unknown_id(tokenizer)
+    text, offsets = "", list[tuple[int, int]]()
+    for i, id in enumerate(ids):
+        if not 0 <= id < tokenizer.get_vocab_size():
+            message = _("There is no token {id}; the vocabulary has tokens 0 to {last}.")
+            raise InputError(message.format(id=id, last=tokenizer.get_vocab_size() - 1))
+        start = len(text)
+        shown = [other for other in ids[: i + 1] if other not in special or other == unknown_id]
+        # A replacement character at the end is a character of which bytes are still missing.
+        text = tokenizer.decode(shown, skip_special_tokens=False).rstrip("\ufffd")
+        inserted = id in special and id != unknown_id
+        offsets.append((start, start if inserted else max(len(text), start + 1)))
+    places = zip(ids, offsets, _parts(offsets), strict=True)
+    return Tokens(
+        text,
+        tuple(
+            Token(id, text[start:end], start, end, False, id == unknown_id, *part)
+            if end > start
+            else Token(id, tokenizer.id_to_token(id) or "", start, end, special=True)
+            for id, (start, end), part in places
+        ),
+    )
+
+
 def _parts(offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """For each token (part, parts) in the run of neighbours that share characters."""
     runs: list[int] = []  # the length of each run

@@ -12,7 +12,7 @@ from attention_lab.errors import InputError, LimitError
 from attention_lab.i18n import _
 from attention_lab.model import masks
 from attention_lab.model.masks import MaskLike
-from attention_lab.tokens import Tokens, check_text, tokenize
+from attention_lab.tokens import Tokens, check_text, from_ids, tokenize
 from attention_lab.tracing.edits import (
     Ablation,
     Change,
@@ -31,7 +31,7 @@ from attention_lab.zoo.loaded import Model
 def trace(
     model: Model,
     text: str,
-    target: str | None = None,
+    target: str | Sequence[int] | None = None,
     mask: MaskLike | None = None,
     edits: Sequence[Edit] = (),
     limit: int | None = None,
@@ -39,7 +39,8 @@ def trace(
 ) -> Trace:
     """Run `model` on `text` and return its `Trace`.
 
-    `target` (encoder-decoder only) is what the decoder has written so far. `mask` replaces the mask
+    `target` (encoder-decoder only) is what the decoder has written so far, as text or as ids
+    without the start token. `mask` replaces the mask
     of every self-attention: a name (see `masks.build`), a bool array or a function; a single site's
     is replaced by an edit. `limit` is the number of tokens to keep at most; the trace's tokens know
     how many were left out. Without it a text that is too long raises `LimitError`; an empty one
@@ -47,8 +48,7 @@ def trace(
     """
     check_edits(edits)
     limits = limits or Limits.from_environment()
-    check_text(text, limits)
-    tokens = _tokens(model.tokenizer, text, limit, max_tokens(model.config, limits))
+    tokens = read_text(model, text, limit, limits)
     target_tokens = _target(model, target, limits)
     n_target = len(target_tokens) if target_tokens else 0
     bytes_of_logits = 4 * model.config.d_logits * (n_target or len(tokens))
@@ -71,6 +71,15 @@ def trace(
     return Trace(model, tokens, target_tokens, position, captured, output.hidden[0], logits)
 
 
+def read_text(
+    model: Model, text: str, limit: int | None = None, limits: Limits | None = None
+) -> Tokens:
+    """The tokens of a text for `model`. Raises `LimitError` if it is empty or too long."""
+    limits = limits or Limits.from_environment()
+    check_text(text, limits)
+    return _tokens(model.tokenizer, text, limit, max_tokens(model.config, limits))
+
+
 def max_tokens(config: ModelConfig, limits: Limits) -> int:
     """The most tokens a trace may have: the app's limit, or the model's where that is less."""
     return min(limits.tokens, config.max_positions)
@@ -86,12 +95,15 @@ def _tokens(tokenizer: Tokenizer, text: str, limit: int | None, most: int) -> To
     return tokens
 
 
-def _target(model: Model, target: str | None, limits: Limits) -> Tokens | None:
+def _target(model: Model, target: str | Sequence[int] | None, limits: Limits) -> Tokens | None:
     if model.target_tokenizer is None:
         if target is None:
             return None
         message = _("{name} is no encoder-decoder and takes no target; leave it out.")
         raise InputError(message.format(name=model.name))
+    if target is not None and not isinstance(target, str):
+        bos = () if model.card.bos_id is None else (model.card.bos_id,)
+        return from_ids(model.target_tokenizer, (*bos, *target))
     if target and len(target) > limits.characters:
         check_text(target, limits)
     return _tokens(model.target_tokenizer, target or "", None, max_tokens(model.config, limits))

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Mapping
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -17,8 +18,16 @@ from attention_lab.zoo.loaded import Model
 
 # Recomputed from q, k and mask when asked for; storing them would double the cost of a run.
 DERIVED = frozenset({"scores", "masked_scores"})
-# Each forward uses all cores where it can: more at once than cores only fight over them.
-gate = threading.BoundedSemaphore(os.cpu_count() or 1)
+
+
+@lru_cache(maxsize=1)
+def gate() -> threading.BoundedSemaphore:
+    """How many forwards run at once: as many as there are cores for their threads.
+
+    More would wait for each other's threads in the middle of each operation, at many times the
+    cost. Made at first use, when the program has chosen `torch.set_num_threads`.
+    """
+    return threading.BoundedSemaphore(max(1, (os.cpu_count() or 1) // torch.get_num_threads()))
 
 
 class Run:
@@ -66,6 +75,6 @@ def execute(
     if model.module.training:
         message = _("{name} is in training mode; call its module.eval() before it is traced.")
         raise ModelError(message.format(name=model.name))
-    with gate, torch.inference_mode(), observing(run):
+    with gate(), torch.inference_mode(), observing(run):
         output: Output = model.module(ids, target_ids, position=position, logits=logits)
         return output

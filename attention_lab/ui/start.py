@@ -4,6 +4,7 @@ import gc
 
 import plotly.graph_objects as go
 import streamlit as st
+import torch
 
 from attention_lab.config import Limits
 
@@ -14,7 +15,7 @@ def start_server() -> None:
 
     Plotly's classes load lazily and not safely for threads, so one of each in use is made here.
     """
-    Limits.from_environment()
+    torch.set_num_threads(Limits.from_environment().threads)
     go.Figure({"data": [{"type": "heatmap"}, {"type": "scatter"}, {"type": "bar"}]})
     gc.collect()
     gc.freeze()
