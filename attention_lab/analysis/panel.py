@@ -59,7 +59,7 @@ def panel(
     `InputError` for a site, head, stage or combination that there is not.
     """
     found = trace[site]
-    check_head(trace.model.config, head)
+    check_head(found.n_heads, head)
     if combine not in COMBINES or (combine != "none" and stage != "weights"):
         message = _("Only weights are combined, by {all}; asked for was {combine} of {stage}.")
         raise InputError(message.format(all=", ".join(COMBINES), combine=combine, stage=stage))
