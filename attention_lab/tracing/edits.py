@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from numbers import Integral
 from typing import Literal, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -57,7 +57,9 @@ def ablate(site: str, head: int | Sequence[int] | None = None, to: Substitute = 
         raise InputError(_('An ablation puts "zero" or "mean", not {to!r}.').format(to=to))
     if head is None:
         return Ablation(site, None, to)
-    return Ablation(site, tuple(head) if isinstance(head, Iterable) else (head,), to)
+    heads = head if isinstance(head, Iterable) else (head,)
+    # numpy's whole numbers, from an argmax say, become Python's; trace() checks the others
+    return Ablation(site, tuple(int(h) if isinstance(h, np.integer) else h for h in heads), to)
 
 
 def mask(site: str, mask: MaskLike) -> MaskEdit:
@@ -87,8 +89,7 @@ def matching_sites(config: ModelConfig, pattern: str) -> tuple[str, ...]:
 
 def check_head(n_heads: int, head: object) -> None:
     """Raise `InputError` unless `head` is the number of a head; True and False are none."""
-    ok = isinstance(head, Integral) and not isinstance(head, bool) and 0 <= int(head) < n_heads
-    if not ok:
+    if not isinstance(head, int) or isinstance(head, bool) or not 0 <= head < n_heads:
         message = _("There is no head {head!r}; this model has heads 0 to {last}.")
         raise InputError(message.format(head=head, last=n_heads - 1))
 

@@ -4,6 +4,7 @@ import json
 import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -170,4 +171,5 @@ def _write_npz(path: Path, arrays: Iterable[tuple[str, np.ndarray]]) -> None:
         message = _("The trace cannot be written to {path} ({reason}); choose another place.")
         raise InputError(message.format(path=path, reason=error.strerror)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()

@@ -25,6 +25,12 @@ def numbers(trace: Trace) -> dict[str, np.ndarray]:
     return found
 
 
+def stored(trace: Trace) -> dict[str, np.ndarray]:
+    """Every array that the run itself left, by name; all others follow from these."""
+    found = {key: value.numpy() for key, value in trace.captured.items()}
+    return found | {"hidden": trace.hidden, "logits": np.array(trace.logits)}
+
+
 def assert_identical(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
     """Bit for bit, name for name."""
     assert found.keys() == expected.keys()
