@@ -28,6 +28,11 @@ class Batch:
         """Tokens that are no padding, both sides."""
         return int((self.source != PAD_ID).sum() + (self.labels != PAD_ID).sum())
 
+    def shards(self, n: int) -> list["Batch"]:
+        """The batch in at most `n` parts of about equally many rows."""
+        parts = zip(self.source.chunk(n), self.target.chunk(n), self.labels.chunk(n), strict=True)
+        return [Batch(*part) for part in parts]
+
 
 def pad(rows: Sequence[Sequence[int]]) -> Int[Tensor, "batch position"]:
     """Rows of different lengths as one tensor, filled up with [PAD] on the right."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn, optim
@@ -21,7 +20,7 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file in one go: a reader sees the old one or the new one."""
     temporary = path.with_name(path.name + ".new")
     temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def write_tensors(path: Path, tensors: Tensors, state: Mapping[str, Any] | None = None) -> None:
@@ -30,7 +29,7 @@ def write_tensors(path: Path, tensors: Tensors, state: Mapping[str, Any] | None 
     save_file(tensors, temporary, metadata={"state": json.dumps(state or {})})
     with temporary.open("rb+") as file:
         os.fsync(file.fileno())
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def read_tensors(path: Path) -> tuple[Tensors, dict[str, Any]]:
@@ -51,14 +50,13 @@ def parameters(module: nn.Module) -> Tensors:
 
 
 def pack(module: nn.Module, optimizer: optim.Adam) -> Tensors:
-    """Parameters, Adam's two moments and torch's random state, under names of their own."""
+    """Parameters and Adam's two moments, under names of their own."""
     tensors = {f"model.{name}": value for name, value in parameters(module).items()}
     for name, parameter in module.named_parameters():
         moments = optimizer.state.get(parameter, {})
         for moment in ("exp_avg", "exp_avg_sq", "step"):
             if moment in moments:
                 tensors[f"{moment}.{name}"] = moments[moment].detach().clone()
-    tensors["random"] = torch.get_rng_state()
     return tensors
 
 
@@ -75,7 +73,6 @@ def unpack(tensors: Tensors, module: nn.Module, optimizer: optim.Adam) -> None:
             optimizer.state[parameter] = {
                 moment: tensors[f"{moment}.{name}"] for moment in ("step", "exp_avg", "exp_avg_sq")
             }
-    torch.set_rng_state(tensors["random"])
 
 
 def average(files: Iterable[Path]) -> Tensors:

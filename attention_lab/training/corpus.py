@@ -15,14 +15,22 @@ from attention_lab.i18n import _
 
 HAN = "\u3400-\u9fff\U00020000-\U0003ffff"
 MARKS = "，。？！：；、“”（）《》％"
-HALF_TO_FULL = str.maketrans(
-    ",?!:;()%＂「」『』﹐", "，？！：；（）％\"“”“”，"
-)
+HALF_TO_FULL = str.maketrans(",?!:;()%＂「」『』﹐", '，？！：；（）％"“”“”，')
 # The corpus writes these both ways; one form each, so that the model need not toss a coin.
-VARIANTS = {"Tom": "汤姆", "tom": "汤姆", "Mary": "玛丽", "John": "约翰", "妳": "你", "\u200b": "", "•": "·"}
+VARIANTS = {
+    "Tom": "汤姆",
+    "tom": "汤姆",
+    "Mary": "玛丽",
+    "John": "约翰",
+    "妳": "你",
+    "\u200b": "",
+    "•": "·",
+}
 LONGEST = 40  # English words; Chinese characters twice that
-OLD_ZHE = re.compile("(?<![显名原土卓编论专译遗])著(?![名作者述录称])")  # the particle 着, as Taiwan writes it
-SAME_QUOTES = str.maketrans("’‘`´“”„«»", "''''\"\"\"\"\"")
+OLD_ZHE = re.compile(
+    "(?<![显名原土卓编论专译遗])著(?![名作者述录称])"
+)  # the particle 着, as Taiwan writes it
+SAME_QUOTES = str.maketrans("’‘`´“”„«»", '\'\'\'\'"""""')
 
 _to_simplified = OpenCC("t2s")
 
@@ -45,7 +53,7 @@ class Split:
 
 def simplify(chinese: str) -> str:
     """Traditional characters as simplified ones; the rest stays."""
-    return _to_simplified.convert(unicodedata.normalize("NFC", chinese))
+    return str(_to_simplified.convert(unicodedata.normalize("NFC", chinese)))
 
 
 def clean_english(text: str) -> str:
@@ -83,7 +91,7 @@ def key(english: str) -> str:
 
 
 def read_rows(path: Path) -> list[tuple[str, str]]:
-    """The first two columns as they stand. Raises `InputError` where the file is not such a table."""
+    """The first two columns as they stand. Raises `InputError` where it is no such table."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

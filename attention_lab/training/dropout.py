@@ -1,12 +1,28 @@
 """Dropout for training on a CPU: torch's own draws one number an element, which costs more than
 the matrix products of a small model; this one draws eight bytes at a time."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 import torch
 from torch import Tensor, nn
 
+_source: ContextVar[torch.Generator | None] = ContextVar("random source of dropout", default=None)
+
+
+@contextmanager
+def drawing_from(seed: int) -> Iterator[None]:
+    """Within this block, in this thread, dropout draws from a generator of its own."""
+    token = _source.set(torch.Generator().manual_seed(seed))
+    try:
+        yield
+    finally:
+        _source.reset(token)
+
 
 class ByteDropout(nn.Module):
-    """Dropout with `p` rounded to a multiple of 1/256; seeded by torch's generator, like torch's."""
+    """Dropout with `p` rounded to a multiple of 1/256."""
 
     def __init__(self, p: float) -> None:
         super().__init__()
@@ -17,7 +33,8 @@ class ByteDropout(nn.Module):
         if not self.training or self.threshold == 0:
             return x
         n = x.numel()
-        words = torch.empty(-(-n // 8), dtype=torch.int64).random_(-(2**63), None)
+        words = torch.empty(-(-n // 8), dtype=torch.int64)
+        words.random_(-(2**63), None, generator=_source.get())
         keep = (words.view(torch.uint8)[:n] >= self.threshold).view(x.shape)
         return x * keep.to(x.dtype).mul_(256 / (256 - self.threshold))
 

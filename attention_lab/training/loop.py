@@ -4,7 +4,9 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,8 @@ from torch import Tensor, nn, optim
 from attention_lab.errors import ModelError
 from attention_lab.i18n import _
 from attention_lab.model.transformer import Transformer
-from attention_lab.training import checkpoints
+from attention_lab.training import checkpoints, dropout
 from attention_lab.training.batches import PAD_ID, Batch
-from attention_lab.training.dropout import use_byte_dropout
 from attention_lab.training.loss import r_drop_loss, smoothed_loss
 from attention_lab.training.recipe import Recipe
 from attention_lab.training.schedule import learning_rate
@@ -50,7 +51,7 @@ class State:
 
 
 def initialise(module: nn.Module, d_model: int) -> None:
-    """Xavier-uniform matrices, zero biases; embeddings N(0, 1/d_model), since √d_model scales them."""
+    """Xavier-uniform matrices, zero biases; embeddings N(0, 1/d_model), as √d_model scales them."""
     for child in module.modules():
         if isinstance(child, nn.Linear):
             nn.init.xavier_uniform_(child.weight)
@@ -100,21 +101,26 @@ class Run:
         valid: list[Batch],
         folder: Path,
         resume: bool = False,
+        threads: int = 2,
     ) -> None:
         self.module, self.recipe, self.folder = module, recipe, folder
         self.epoch_batches, self.valid = epoch_batches, valid
         self.state = State()
+        self.batches_in_epoch = 1
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(recipe.seed)
         initialise(module, recipe.d_model)
-        use_byte_dropout(module, recipe.dropout, recipe.inner_dropout)
-        self.optimizer = optim.Adam(
-            module.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
-        )
+        dropout.use_byte_dropout(module, recipe.dropout, recipe.inner_dropout)
+        self.threads = threads
+        self._trained = tuple(module.parameters())
+        self._pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+        self.optimizer = optim.Adam(self._trained, lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
         if resume:
             self._resume()
         elif (folder / "checkpoint.safetensors").exists():
-            message = _("{folder} already holds a run; go on with --resume or choose another --out.")
+            message = _(
+                "{folder} already holds a run; go on with --resume or choose another --out."
+            )
             raise ModelError(message.format(folder=folder))
 
     def steps(self, epochs: int, seconds: float, save_every: float = 180.0) -> Iterator[Step]:
@@ -126,6 +132,7 @@ class Run:
         saved = self.state.seconds
         while self.state.epoch < epochs and self.state.seconds < seconds:
             batches = self.epoch_batches(self.state.epoch)
+            self.batches_in_epoch = len(batches)
             while self.state.batch < len(batches):
                 if self.state.seconds >= seconds:
                     break
@@ -136,7 +143,12 @@ class Run:
                 spent = time.monotonic() - began
                 self.state.seconds += spent
                 step = Step(
-                    self.state.step, self.state.epoch, loss, self._rate(), norm, batch.tokens / spent
+                    self.state.step,
+                    self.state.epoch,
+                    loss,
+                    self._rate(),
+                    norm,
+                    batch.tokens / spent,
                 )
                 self._log(asdict(step))
                 yield step
@@ -157,29 +169,45 @@ class Run:
 
     def _rate(self) -> float:
         recipe = self.recipe
-        return learning_rate(
-            self.state.step, recipe.d_model, recipe.warmup, recipe.lr_factor
-        )
+        return learning_rate(self.state.step, recipe.d_model, recipe.warmup, recipe.lr_factor)
 
     def _step(self, batch: Batch) -> tuple[float, float]:
-        recipe = self.recipe
+        """One update; the batch's shards run side by side, a thread each.
+
+        Two threads that meet once a step beat two that meet in every operation, above all on a
+        machine that others use too. Dropout draws from the number of step and shard, so that a
+        resumed run draws what an undisturbed one draws.
+        """
         self.state.step += 1
         for group in self.optimizer.param_groups:
             group["lr"] = self._rate()
-        with torch.autocast("cpu", torch.bfloat16, enabled=recipe.bf16):
-            logits, labels = token_logits(self.module, batch, copies=2 if recipe.r_drop else 1)
-        if recipe.r_drop:
-            loss = r_drop_loss(logits, labels, recipe.label_smoothing, recipe.r_drop)
-        else:
-            loss = smoothed_loss(logits, labels, recipe.label_smoothing)
-        self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = float(nn.utils.clip_grad_norm_(self.module.parameters(), recipe.clip))
+        shards = batch.shards(self.threads)
+        n = int((batch.labels != PAD_ID).sum())
+        done = list(self._pool.map(self._gradients, range(len(shards)), shards, repeat(n)))
+        loss = sum(part for part, _gradients in done)
+        for parameter, *gradients in zip(self._trained, *(g for _part, g in done), strict=True):
+            parameter.grad = gradients[0]
+            for gradient in gradients[1:]:
+                parameter.grad += gradient
+        norm = nn.utils.clip_grad_norm_(self._trained, self.recipe.clip).item()
         if not math.isfinite(norm):
             message = _("The gradient is not finite at step {step}; lower --lr-factor and resume.")
             raise ModelError(message.format(step=self.state.step))
         self.optimizer.step()
-        return loss.item(), norm
+        return loss, norm
+
+    def _gradients(self, number: int, shard: Batch, n: int) -> tuple[float, tuple[Tensor, ...]]:
+        """The part that a shard has in the mean loss over the batch's `n` tokens; its gradient."""
+        recipe, copies = self.recipe, 2 if self.recipe.r_drop else 1
+        with dropout.drawing_from(hash((recipe.seed, self.state.step, number)) % 2**63):
+            with torch.autocast("cpu", torch.bfloat16, enabled=recipe.bf16):
+                logits, labels = token_logits(self.module, shard, copies)
+            if recipe.r_drop:
+                loss = r_drop_loss(logits, labels, recipe.label_smoothing, recipe.r_drop)
+            else:
+                loss = smoothed_loss(logits, labels, recipe.label_smoothing)
+            part = loss * (len(labels) / n)
+        return part.item(), torch.autograd.grad(part, self._trained)
 
     def _end_epoch(self) -> None:
         """Keep this epoch's parameters; keep the average of the last ones where it is the best."""
@@ -198,7 +226,9 @@ class Run:
         self.module.load_state_dict(own)
         if mean_of_last < state.best_loss:
             state.best_loss, state.best_epoch = mean_of_last, state.epoch
-            checkpoints.write_tensors(self.folder / "best.safetensors", mean, {"epoch": state.epoch})
+            checkpoints.write_tensors(
+                self.folder / "best.safetensors", mean, {"epoch": state.epoch}
+            )
         record = {
             "epoch": state.epoch,
             "step": state.step,

@@ -9,7 +9,7 @@ from torch.nn import functional
 def smoothed_loss(
     logits: Float[Tensor, "token d_vocab"], labels: Int[Tensor, " token"], smoothing: float
 ) -> Float[Tensor, ""]:
-    """Mean cross-entropy in nats against the label's share 1 - ε + ε/d_vocab, any other's ε/d_vocab.
+    """Mean cross-entropy in nats against 1 - ε + ε/d_vocab for the label, ε/d_vocab for others.
 
     "Attention Is All You Need", section 5.4, after Szegedy et al. 2016.
     """

@@ -113,7 +113,9 @@ def expand(pattern: str) -> list[str]:
     parts = re.split(r"\[([^\]]*)\]", pattern)
     texts = [""]
     for index, part in enumerate(parts):
-        texts = [text + choice for text in texts for choice in (part.split("|") if index % 2 else [part])]
+        texts = [
+            text + choice for text in texts for choice in (part.split("|") if index % 2 else [part])
+        ]
     return texts
 
 

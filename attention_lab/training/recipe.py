@@ -22,10 +22,12 @@ class Recipe:
     dropout: float = 0.25  # embeddings, and what each sublayer adds
     inner_dropout: float = 0.0  # attention weights, and inside the feed-forward net
     label_smoothing: float = 0.1
-    r_drop: float = 0.0  # weight of the agreement between two dropout masks; 0: one mask, half the work
+    r_drop: float = (
+        0.0  # weight of the agreement between two dropout masks; 0: one mask, half the work
+    )
     subword_dropout: float = 0.1
     rewrite: float = 0.1  # share of sentences seen in another spelling ("do not", no full stop)
-    batch_tokens: int = 2_000  # a side, with padding
+    batch_tokens: int = 2_400  # a side, with padding
     warmup: int = 1_000  # steps
     lr_factor: float = 0.6
     clip: float = 1.0  # the gradient's largest norm

@@ -6,4 +6,4 @@ def learning_rate(step: int, d_model: int, warmup: int, factor: float = 1.0) -> 
 
     It rises in a line for `warmup` steps and then falls with the root of the step.
     """
-    return factor * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+    return float(factor * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
