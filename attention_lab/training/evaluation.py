@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
-from attention_lab.errors import ModelError
-from attention_lab.i18n import _
 from attention_lab.tokens import Tokens
 from attention_lab.tracing.record import trace
 from attention_lab.training import phrasebook
@@ -27,16 +27,7 @@ class Score:
 
 
 def measure(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
-    """Corpus scores against all references of each sentence.
-
-    Raises `ModelError` where the package sacrebleu is not installed.
-    """
-    try:
-        from sacrebleu.metrics.bleu import BLEU
-        from sacrebleu.metrics.chrf import CHRF
-    except ImportError as error:
-        message = _("Measuring needs the package sacrebleu; install requirements-dev.txt.")
-        raise ModelError(message) from error
+    """Corpus scores against all references of each sentence."""
     most = max(len(own) for own in references)
     # One stream a reference; a sentence with fewer repeats its first, which changes no score.
     streams = [[own[i] if i < len(own) else own[0] for own in references] for i in range(most)]
