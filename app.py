@@ -13,5 +13,6 @@ start_server()
 use_style()
 pages = [
     st.Page("pages/explore.py", title=_("Explore"), icon=":material/grid_on:", default=True),
+    st.Page("pages/translate.py", title=_("Translate"), icon=":material/translate:"),
 ]
 st.navigation(pages).run()

@@ -168,6 +168,17 @@ def from_ids(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
     )
 
 
+def name_of(tokenizer: Tokenizer, id: int) -> str:
+    """A token of the vocabulary by itself, for a picture."""
+    added = tokenizer.get_added_tokens_decoder().get(id)
+    if added is not None:
+        return str(added.content)
+    text = tokenizer.decode([id], skip_special_tokens=False)
+    if "\ufffd" in text:  # some bytes of a character are none by themselves
+        return _("part of a character, token {id}").format(id=id)
+    return label(text)
+
+
 def _parts(offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """For each token (part, parts) in the run of neighbours that share characters."""
     runs: list[int] = []  # the length of each run

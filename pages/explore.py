@@ -7,13 +7,16 @@ from attention_lab.errors import LabError
 from attention_lab.i18n import _
 from attention_lab.ui import detail, heads, link, words
 from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import Request, run
+from attention_lab.ui.runs import Request, run, write
 from attention_lab.ui.sentence import sentence, token_notes
 from attention_lab.ui.sidebar import Shared, sidebar
+from attention_lab.ui.start import through_app
 
 
 def main() -> None:
     """State → trace → figures → show."""
+    through_app()
+    link.begin()
     st.title(_("Who looks at whom?"), anchor=False)
     shared = sidebar()
     text = sentence()
@@ -22,9 +25,16 @@ def main() -> None:
     heads.restore(shared.model)
     detail.restore()
     link.explain()
-    request = Request(shared.model.name, text, mask=shared.mask, off=shared.off)
     try:
         with st.spinner(_("The model reads your sentence …"), show_time=True):
+            target = write(shared.model.name, text) if heads.is_translator(shared.model) else None
+            request = Request(
+                shared.model.name,
+                text,
+                target_ids=target.ids if target else None,
+                mask=shared.mask,
+                off=shared.off,
+            )
             run(request.baseline)
             run(request)
     except LabError as error:

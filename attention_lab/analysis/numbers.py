@@ -1,5 +1,6 @@
 """Numbers about a panel and about what a change did to the output."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +8,8 @@ import pandas as pd
 from jaxtyping import Float
 
 from attention_lab.analysis.panel import Panel
+from attention_lab.errors import InputError
+from attention_lab.i18n import _
 from attention_lab.tracing.trace import Trace
 
 
@@ -21,7 +24,11 @@ def entropy(weights: Float[np.ndarray, "*rows key"]) -> Float[np.ndarray, "*rows
 
 
 def row_statistics(panel: Panel) -> pd.DataFrame:
-    """One row a query: smallest, largest and mean value over open cells; entropy for weights."""
+    """One row a query: smallest, largest and mean value over open cells.
+
+    Weights get their entropy as well, where each row is a distribution: a maximum over heads, or a
+    row without its special tokens, does not sum to 1 and has none.
+    """
     texts = [token.text for token in panel.rows]
     table = pd.DataFrame({"position": range(len(texts)), "token": texts})
     is_open = ~np.isnan(panel.values)
@@ -33,7 +40,9 @@ def row_statistics(panel: Panel) -> pd.DataFrame:
     table["smallest"] = np.where(some, lowest, np.nan)
     table["largest"] = np.where(some, highest, np.nan)
     table["mean"] = np.where(some, mean, np.nan)
-    if panel.stage == "weights" and not panel.is_difference:
+    sums = np.nansum(panel.values, axis=1, dtype=np.float64)
+    distributions = bool(np.all((np.abs(sums - 1) < 1e-3) | (sums == 0)))
+    if panel.stage == "weights" and not panel.is_difference and distributions:
         table["entropy"] = entropy(panel.values)
     return table
 
@@ -85,6 +94,22 @@ def output_shift(before: Trace, after: Trace) -> OutputShift:
     ratio = np.log2(np.maximum(p, 1e-300)) - np.log2(np.maximum(q, 1e-300))
     divergence = max(0.0, float((p * ratio).sum()))
     return OutputShift(largest, cosine, divergence, int(p.argmax()), int(q.argmax()))
+
+
+def token_ranks(trace: Trace, ids: Sequence[int]) -> pd.DataFrame:
+    """For each id, as the continuation of position 0, 1, …: log-probability (natural) and rank.
+
+    Rank 1 is the likeliest token. Raises `InputError` for a model without logits.
+    """
+    logits = trace.logits
+    if logits is None:
+        raise InputError(_("This model has no output over tokens."))
+    chosen = logits[: len(ids)].astype(np.float64)
+    own = chosen[np.arange(len(ids)), list(ids)]
+    top = chosen.max(axis=1)
+    total = top + np.log(np.exp(chosen - top[:, None]).sum(axis=1))
+    rank = 1 + (chosen > own[:, None]).sum(axis=1)
+    return pd.DataFrame({"log-probability": own - total, "rank": rank})
 
 
 def next_token(trace: Trace, position: int = -1) -> Float[np.ndarray, " d_vocab"] | None:

@@ -44,6 +44,17 @@ class Panel:
         finite = self.values[np.isfinite(self.values)]
         return float(np.abs(finite).max(initial=0.0)) or 1.0
 
+    def first(self, n_rows: int, n_columns: int | None = None) -> "Panel":
+        """The first rows, and columns if a number is given."""
+        part = np.s_[:n_rows, :n_columns]
+        return replace(
+            self,
+            values=self.values[part],
+            blocked=None if self.blocked is None else self.blocked[part],
+            rows=self.rows[:n_rows],
+            columns=None if self.columns is None else self.columns[:n_columns],
+        )
+
 
 def panel(
     trace: Trace,

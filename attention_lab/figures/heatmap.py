@@ -34,6 +34,8 @@ def draw(shown: Panel, bound: float | None = None) -> go.Figure:
     data = [_cells(shown, bound)]
     if shown.blocked is not None and shown.blocked.any():
         data += _masked(shown.blocked)
+    if shown.stage == "mask" and not shown.is_difference:
+        data += [_legend(_("may attend"), scales.OPEN), _legend(_("blocked"), scales.MASKED)]
     x: dict[str, object] = {"showgrid": False, "zeroline": False, "ticks": ""}
     if shown.columns is not None:
         x = axis(shown.columns, MOST_TICKS) | {"tickangle": -60 if n_columns > 4 else 0}
@@ -51,9 +53,9 @@ def draw(shown: Panel, bound: float | None = None) -> go.Figure:
         "yaxis": y,
         "plot_bgcolor": "rgba(0,0,0,0)",
         "margin": {"l": 8, "r": 24, "t": 8, "b": 8},
-        "height": 520,
+        "height": int(np.clip(130 + 36 * n_rows, 220, 520)),
         "legend": {"x": 1, "xanchor": "right", "y": -0.02, "yanchor": "top"},
-        "hoverlabel": {"font": {"family": "Source Code Pro, monospace"}},
+        "hoverlabel": {"font": {"family": scales.MONOSPACE}},
         "dragmode": False,
         "uirevision": "keep",
     }
@@ -63,13 +65,13 @@ def draw(shown: Panel, bound: float | None = None) -> go.Figure:
 def row_title(shown: Panel) -> str:
     """What a row of the panel is."""
     if shown.columns is not None:
-        return _("query: the token that looks")
+        return _("query (looks)")
     return _("token")
 
 
 def column_title(shown: Panel) -> str:
     """What a column of the panel is."""
-    return _("dimension") if shown.columns is None else _("key: the token it looks at")
+    return _("dimension") if shown.columns is None else _("key (is looked at)")
 
 
 def _cells(shown: Panel, bound: float | None) -> dict[str, Any]:
@@ -82,10 +84,8 @@ def _cells(shown: Panel, bound: float | None) -> dict[str, Any]:
         "colorbar": scales.bar(bar_title(shown)),
     }
     if shown.stage == "mask" and not shown.is_difference:
-        ticks = {"tickvals": [0.25, 0.75], "ticktext": [_("blocked"), _("may attend")]}
-        colours = [[0, scales.MASKED], [0.5, scales.MASKED], [0.5, "#35b779"], [1, "#35b779"]]
-        cells |= {"zmin": 0, "zmax": 1, "colorscale": colours}
-        cells["colorbar"] |= ticks
+        colours = [[0, scales.MASKED], [0.5, scales.MASKED], [0.5, scales.OPEN], [1, scales.OPEN]]
+        cells |= {"zmin": 0, "zmax": 1, "colorscale": colours, "showscale": False}
     elif shown.signed:
         bound = bound or shown.bound
         cells |= {"zmin": -bound, "zmax": bound, "colorscale": scales.DIVERGING}
@@ -112,26 +112,28 @@ def _masked(blocked: np.ndarray) -> list[dict[str, Any]]:
     """Grey cells over the gaps, and their entry in the legend."""
     grey = [[0, scales.MASKED], [1, scales.MASKED]]
     hover = _("{query} may not look at {key}: masked").format(query="%{y}", key="%{x}")
-    name = _("masked: may not be looked at")
-    return [
-        {
-            "type": "heatmap",
-            "z": np.where(blocked, np.float32(0), np.float32(np.nan)),
-            "colorscale": grey,
-            "showscale": False,
-            "hoverongaps": False,
-            "hovertemplate": hover + "<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "x": [None],
-            "y": [None],
-            "mode": "markers",
-            "marker": {"symbol": "square", "size": 12, "color": scales.MASKED},
-            "name": name,
-            "showlegend": True,
-        },
-    ]
+    cover = {
+        "type": "heatmap",
+        "z": np.where(blocked, np.float32(0), np.float32(np.nan)),
+        "colorscale": grey,
+        "showscale": False,
+        "hoverongaps": False,
+        "hovertemplate": hover + "<extra></extra>",
+    }
+    return [cover, _legend(_("masked: may not be looked at"), scales.MASKED)]
+
+
+def _legend(name: str, colour: str) -> dict[str, Any]:
+    """An entry of the legend; a heatmap has none of its own."""
+    return {
+        "type": "scatter",
+        "x": [None],
+        "y": [None],
+        "mode": "markers",
+        "marker": {"symbol": "square", "size": 12, "color": colour},
+        "name": name,
+        "showlegend": True,
+    }
 
 
 def bar_title(shown: Panel) -> str:

@@ -12,6 +12,9 @@ SEQUENTIAL = get_colorscale("viridis")
 DIVERGING = get_colorscale("rdbu_r")
 MASKED = "rgb(160,160,160)"
 ACCENT = "#e4572e"
+OPEN = "#35b779"  # a cell that a mask leaves open
+PLAIN = "#4c78a8"
+MONOSPACE = "Source Code Pro, monospace"  # Streamlit serves it itself
 
 
 def bar(title: str) -> dict[str, Any]:

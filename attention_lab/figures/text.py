@@ -3,6 +3,7 @@
 import html
 from collections.abc import Sequence
 
+from attention_lab.figures import scales
 from attention_lab.tokens import Token
 
 
@@ -27,7 +28,7 @@ def axis(tokens: Sequence[Token], most: int) -> dict[str, object]:
         "showgrid": False,
         "zeroline": False,
         "ticks": "",
-        "tickfont": {"family": "Source Code Pro, monospace", "size": 12 if len(names) <= 32 else 9},
+        "tickfont": {"family": scales.MONOSPACE, "size": 12 if len(names) <= 32 else 9},
         "automargin": True,
         "ticklabeloverflow": "allow",
     }

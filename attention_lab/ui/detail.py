@@ -1,5 +1,6 @@
 """The chosen head, large: stage switch, before and after, numbers and statistics."""
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import streamlit as st
@@ -47,13 +48,14 @@ def stage_switch() -> Stage:
 def view_switches(stage: Stage, is_changed: bool) -> tuple[Combine, bool, View]:
     """How it is shown: one head or several combined, special tokens, before or after a change."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        combine = _combine_switch() if stage == "weights" else "none"
+        combine = combine_switch() if stage == "weights" else "none"
         hide = st.toggle(_("Hide special tokens"), key="hide", persist_state="session")
         view = _change_switch() if is_changed else "after"
     return combine, hide, view
 
 
-def _combine_switch() -> Combine:
+def combine_switch(options: Sequence[Combine] = COMBINES) -> Combine:
+    """One head, or several combined."""
     names: dict[Combine, str] = {
         "none": _("this head"),
         "mean_heads": _("mean over the layer's heads"),
@@ -63,7 +65,7 @@ def _combine_switch() -> Combine:
     }
     return st.selectbox(
         _("Show"),
-        COMBINES,
+        options,
         key="combine",
         persist_state="session",
         format_func=lambda name: names[name],

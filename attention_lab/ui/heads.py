@@ -37,6 +37,11 @@ def parts(config: ModelConfig) -> list[str]:
     return list(dict.fromkeys(f"{s.split('.')[0]}.{s.split('.')[2]}" for s in config.sites))
 
 
+def is_translator(model: Model) -> bool:
+    """Whether the model writes a target beside the text it reads."""
+    return model.target_tokenizer is not None
+
+
 def pickers(config: ModelConfig) -> Place:
     """Choose the kind of attention (where there are several), the layer and the head."""
     kinds = parts(config)
@@ -49,7 +54,14 @@ def pickers(config: ModelConfig) -> Place:
             persist_state="session",
             required=True,
             format_func=part_name,
+            label_visibility="collapsed",
+            wrap=True,
         )
+    return layer_and_head(config, part or kinds[-1])
+
+
+def layer_and_head(config: ModelConfig, part: str) -> Place:
+    """Choose the layer and the head of a kind of attention."""
     row = st.container(horizontal=True)
     last = {"layer": config.n_layers - 1, "head": config.n_heads - 1}
     layer = row.number_input(
@@ -68,7 +80,7 @@ def pickers(config: ModelConfig) -> Place:
         key="head",
         persist_state="session",
     )
-    return Place(part or kinds[-1], int(layer), int(head))
+    return Place(part, int(layer), int(head))
 
 
 def restore(model: Model) -> None:

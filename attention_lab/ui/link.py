@@ -16,6 +16,11 @@ _DEFAULTS = "_link_defaults"  # session state: key -> value that needs no place 
 _PROBLEMS = "_link_problems"  # session state: sentences to show once
 
 
+def begin() -> None:
+    """At the start of a page: forget which keys the last page had in its link."""
+    st.session_state[_DEFAULTS] = {}
+
+
 def restore(key: str, options: Iterable[Any], default: Any) -> Any:
     """Before the widget of `key` is drawn: the link's value if it is an option, else `default`.
 

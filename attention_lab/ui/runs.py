@@ -7,13 +7,16 @@ import streamlit as st
 from cachetools import LRUCache, cached
 
 from attention_lab import zoo
+from attention_lab.beam import Beam, beam_search
 from attention_lab.config import Limits
+from attention_lab.generation import Generation, greedy
 from attention_lab.tracing.edits import Ablation, ablate
 from attention_lab.tracing.record import max_tokens, trace
 from attention_lab.tracing.trace import Trace
 from attention_lab.zoo.loaded import Model
 
 TRACE_BYTES = 1 << 30  # all users together
+TEXTS = 256  # generations that are kept
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,8 @@ class Request:
 
     model: str
     text: str
-    target: str | None = None
+    target: str | None = None  # of an encoder-decoder: typed by the user …
+    target_ids: tuple[int, ...] | None = None  # … or written by the model
     mask: str | None = None  # None: the model's own
     off: tuple[str, ...] = ()  # "encoder.3.self:1" a head, "encoder.3.self" all heads of the site
 
@@ -52,7 +56,20 @@ def run(request: Request) -> Trace:
     limits = Limits.from_environment()
     edits = [parse_off(place) for place in request.off]
     limit = max_tokens(model.config, limits)
-    return trace(model, request.text, request.target, request.mask, edits, limit, limits)
+    target = request.target if request.target_ids is None else request.target_ids
+    return trace(model, request.text, target, request.mask, edits, limit, limits)
+
+
+@cached(LRUCache(TEXTS), condition=threading.Condition())
+def write(model: str, text: str) -> Generation:
+    """What the model writes for a text, greedily."""
+    return greedy(load_model(model), text)
+
+
+@cached(LRUCache(TEXTS), condition=threading.Condition())
+def search(model: str, text: str, width: int) -> Beam:
+    """What beam search finds for a text."""
+    return beam_search(load_model(model), text, width)
 
 
 def parse_off(place: str) -> Ablation:

@@ -39,7 +39,7 @@ def sidebar() -> Shared | None:
     with st.sidebar:
         model = _model(here)
         if model is not None:
-            _card(model)
+            card(model)
             mask = _mask()
             off = _off(model.config)
         pull.offer(missing)
@@ -81,7 +81,8 @@ def _forget_places() -> None:
         st.session_state.pop(key, None)
 
 
-def _card(model: Model) -> None:
+def card(model: Model) -> None:
+    """What kind of model this is, in one line."""
     parameters = sum(p.numel() for p in model.module.parameters()) / 1e6
     config = model.config
     text = _(

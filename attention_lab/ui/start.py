@@ -5,6 +5,7 @@ import gc
 import plotly.graph_objects as go
 import streamlit as st
 import torch
+from streamlit.runtime.pages_manager import PagesManager
 
 from attention_lab.config import Limits
 
@@ -19,3 +20,14 @@ def start_server() -> None:
     go.Figure({"data": [{"type": "heatmap"}, {"type": "scatter"}, {"type": "bar"}]})
     gc.collect()
     gc.freeze()
+
+
+def through_app() -> None:
+    """First of all on a page: make sure that app.py runs around it.
+
+    When a link to a page opens the first session of a server, Streamlit takes `pages/` for an app
+    of its older kind and runs the page alone. Tell it better and start this session again.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()

@@ -5,6 +5,7 @@ import streamlit as st
 from attention_lab.analysis.numbers import OutputShift
 from attention_lab.analysis.panel import Combine
 from attention_lab.i18n import _
+from attention_lab.tokens import name_of
 from attention_lab.tracing.site import Stage
 from attention_lab.ui.detail import View
 from attention_lab.ui.heads import Place
@@ -78,16 +79,9 @@ def what_moved(shift: OutputShift, model: Model) -> None:
         "The output moved: the next token's distribution by {bits:.3f} bits (KL divergence, "
         "0 = unmoved). Likeliest next token before: {before}; after: {after}."
     )
-    before, after = (_token(model, id) for id in (shift.next_before, shift.next_after))
-    st.info(plain(text.format(bits=shift.divergence, before=before, after=after)))
-
-
-def _token(model: Model, id: int) -> str:
     tokenizer = model.target_tokenizer or model.tokenizer
-    text = tokenizer.decode([id], skip_special_tokens=False)
-    if "\ufffd" in text:  # one byte of several: no character by itself
-        return _("part of a character (token {id})").format(id=id)
-    return f"“{text}”"
+    before, after = (name_of(tokenizer, id) for id in (shift.next_before, shift.next_after))
+    st.info(plain(text.format(bits=shift.divergence, before=before, after=after)))
 
 
 def explanation(stage: Stage) -> None:
