@@ -7,7 +7,7 @@ from attention_lab.ui.look import ICON, use_style
 from attention_lab.ui.start import start_server
 
 st.set_page_config(
-    page_title="Attention Lab", page_icon=ICON, layout="wide", initial_sidebar_state=285
+    page_title="Attention Lab", page_icon=ICON, layout="wide", initial_sidebar_state=300
 )
 start_server()
 use_style()

@@ -52,6 +52,9 @@ def token_notes(trace: Trace) -> None:
     special = sum(token.special for token in tokens)
     text = _("The model reads {n} tokens; {special} of them are special tokens of its own.")
     st.caption(text.format(n=len(tokens), special=special))
+    if trace.target_tokens is not None:
+        text = _("It has written: {target}")
+        st.caption(plain(text.format(target=trace.target_tokens.text or "—")))
     unknown = sum(token.unknown for token in tokens)
     if unknown:
         text = _("{n} tokens are unknown to this model: it sees the same token [UNK] for each.")
