@@ -42,7 +42,7 @@ class ProgressBars(store.Watcher):
 
     def note(self, message: str) -> None:
         """A line above the bars."""
-        self._progress.console.print(message, markup=False, highlight=False)
+        self._progress.console.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
 @models_app.command("list")

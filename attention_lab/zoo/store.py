@@ -124,7 +124,8 @@ def _make(chosen: Entry, work: Path, watcher: Watcher) -> Path:
             sources.fetch(source, fetched, watcher.progress)
         except SourceError as error:
             failures.append(str(error))
-            watcher.note(str(error))
+            if source is not chosen.sources[-1]:
+                watcher.note(_("{error} Trying the next source.").format(error=error))
             continue
         return _convert(chosen, source, fetched, work / "finished", watcher)
     message = _("The model {name} cannot be pulled. {reasons}")

@@ -52,7 +52,7 @@ MAKE: dict[str, Any] = {
 def oracle(family: str, model_class: Any = None, **changes: Any) -> PreTrainedModel:
     """A tiny model of `transformers` whose every parameter, norms too, is random."""
     config_class, default = MAKE[family]
-    config = config_class(vocab_size=64, **SIZES[family] | changes)
+    config = config_class(**{"vocab_size": 64} | SIZES[family] | changes)
     config._attn_implementation = "eager"
     model: PreTrainedModel = (model_class or default)(config).eval().requires_grad_(False)
     generator = torch.Generator().manual_seed(0)
