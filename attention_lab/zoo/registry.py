@@ -82,7 +82,7 @@ ENTRIES: dict[str, Entry] = {
             name="translator-en-zh",
             title="English–Chinese translator",
             kind=_later("encoder-decoder"),
-            licence="Apache-2.0",
+            licence="CC BY 2.0 FR",  # of the sentences it learned from
             size=0,
             shows=_later("The architecture of the paper: self-, masked and cross-attention"),
         ),
