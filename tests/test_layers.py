@@ -15,7 +15,18 @@ ROOT = Path(__file__).resolve().parent.parent
 # Each part may import what stands to its left, and itself.
 ORDER = (
     *("errors", "i18n", "config", "labels", "tokens", "model", "zoo", "tracing"),
-    *("generation", "training", "analysis", "figures", "__init__", "__main__", "ui", "pages"),
+    *(
+        "generation",
+        "beam",
+        "training",
+        "analysis",
+        "walk",
+        "figures",
+        "__init__",
+        "__main__",
+        "ui",
+        "pages",
+    ),
 )
 PACKAGE = sorted((ROOT / "attention_lab").rglob("*.py"))
 SCRIPTS = [*ROOT.glob("app.py"), *sorted((ROOT / "pages").glob("*.py"))]

@@ -67,8 +67,11 @@ def trace(
         logits=bytes_of_logits <= limits.logit_bytes,
     )
     logits = None if output.logits is None else output.logits[0]
+    encoded = None if output.encoded is None else output.encoded[0]
     captured = MappingProxyType(run.captured)
-    return Trace(model, tokens, target_tokens, position, captured, output.hidden[0], logits)
+    return Trace(
+        model, tokens, target_tokens, position, captured, output.hidden[0], logits, encoded
+    )
 
 
 def read_text(

@@ -42,6 +42,7 @@ class Trace:
     captured: Mapping[str, Tensor]
     hidden_tensor: Tensor
     logits_tensor: Tensor | None
+    encoded_tensor: Tensor | None = None
 
     @property
     def sites(self) -> tuple[str, ...]:
@@ -63,6 +64,11 @@ class Trace:
     def hidden(self) -> np.ndarray:
         """The last hidden state, (position, d_model)."""
         return read_only(self.hidden_tensor)
+
+    @property
+    def encoded(self) -> np.ndarray | None:
+        """The encoder's output, (source position, d_model); None for a model without an encoder."""
+        return None if self.encoded_tensor is None else read_only(self.encoded_tensor)
 
     @property
     def logits(self) -> np.ndarray | None:
