@@ -98,14 +98,17 @@ def _cells(shown: Panel, bound: float | None) -> dict[str, Any]:
 
 
 def _written(shown: Panel) -> list[list[str]]:
-    """The numbers in the cells: two digits; nothing where both would be zeros, for calm."""
-    least = 0.05 if shown.signed else 0.005
+    """The numbers in the cells, rounded; nothing where all digits would be zeros, for calm."""
+    digits = 2 if shown.stage == "weights" else 1
+    sign = "+" if shown.signed else ""
 
     def written(value: float) -> str:
-        form = "{:.2f}" if not shown.signed else "{:+.1f}" if abs(value) < 10 else "{:+.0f}"
-        return form.format(value).replace("0.", ".", 1) if abs(value) >= least else ""
+        if np.isnan(value) or abs(value) < 0.5 * 10**-digits:
+            return ""
+        text = f"{value:{sign}.{digits if abs(value) < 10 else 0}f}"
+        return text.replace("0.", ".", 1) if abs(value) < 0.95 else text
 
-    return [[written(value) for value in row] for row in shown.values]
+    return [[written(value) for value in row] for row in shown.values.tolist()]
 
 
 def _masked(blocked: np.ndarray) -> list[dict[str, Any]]:
