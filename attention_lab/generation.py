@@ -121,7 +121,7 @@ def greedy(
     model: Model, text: str, max_new_tokens: int = 128, n_candidates: int = 10
 ) -> Generation:
     """Always the likeliest token. Raises `LimitError` for a text that is empty or too long."""
-    return generate(model, text, max_new_tokens, temperature=0, n_candidates=n_candidates)
+    return generate(model, text, max_new_tokens, temperature=0.0, n_candidates=n_candidates)
 
 
 def _write(

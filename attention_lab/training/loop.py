@@ -47,14 +47,20 @@ class State:
     seconds: float = 0.0  # spent in training, over all resumes
     best_loss: float = math.inf
     best_epoch: int = -1
-    epochs: list[dict[str, float]] = field(default_factory=list)
+    epochs: list[dict[str, int | float]] = field(default_factory=list)
 
 
 def initialise(module: nn.Module, d_model: int) -> None:
-    """Xavier-uniform matrices, zero biases; embeddings N(0, 1/d_model), as √d_model scales them."""
-    for child in module.modules():
+    """Xavier-uniform matrices, zero biases; embeddings N(0, 1/d_model), as √d_model scales them.
+
+    Values and outputs start at half that: post-norm halves what passes by a sublayer otherwise, and
+    the first layers of a stack hardly learn (Liu et al. 2020, "Understanding the difficulty …").
+    """
+    for name, child in module.named_modules():
         if isinstance(child, nn.Linear):
             nn.init.xavier_uniform_(child.weight)
+            if name.endswith(("w_v", "w_o", "w_in", "w_out")):
+                child.weight.data *= 0.5
             if child.bias is not None:
                 nn.init.zeros_(child.bias)
         elif isinstance(child, nn.Embedding):
@@ -229,7 +235,7 @@ class Run:
             checkpoints.write_tensors(
                 self.folder / "best.safetensors", mean, {"epoch": state.epoch}
             )
-        record = {
+        record: dict[str, int | float] = {
             "epoch": state.epoch,
             "step": state.step,
             "seconds": round(state.seconds, 1),

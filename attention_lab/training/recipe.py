@@ -19,7 +19,7 @@ class Recipe:
     d_model: int = 256
     n_layers: int = 3  # a side
     n_heads: int = 8
-    dropout: float = 0.25  # embeddings, and what each sublayer adds
+    dropout: float = 0.2  # embeddings, and what each sublayer adds
     inner_dropout: float = 0.0  # attention weights, and inside the feed-forward net
     label_smoothing: float = 0.1
     r_drop: float = (
@@ -29,7 +29,7 @@ class Recipe:
     rewrite: float = 0.1  # share of sentences seen in another spelling ("do not", no full stop)
     batch_tokens: int = 2_400  # a side, with padding
     warmup: int = 1_000  # steps
-    lr_factor: float = 0.6
+    lr_factor: float = 0.4
     clip: float = 1.0  # the gradient's largest norm
     n_average: int = 8  # epochs whose parameters are averaged
     bf16: bool = True
