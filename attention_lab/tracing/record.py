@@ -49,7 +49,37 @@ def trace(
     check_edits(edits)
     limits = limits or Limits.from_environment()
     tokens = read_text(model, text, limit, limits)
-    target_tokens = _target(model, target, limits)
+    return _record(model, tokens, _target(model, target, limits), mask, edits, limits)
+
+
+def trace_ids(
+    model: Model,
+    ids: Sequence[int],
+    target: str | Sequence[int] | None = None,
+    mask: MaskLike | None = None,
+    edits: Sequence[Edit] = (),
+    limits: Limits | None = None,
+) -> Trace:
+    """`trace` for tokens by their ids, which need not be what any text is cut into.
+
+    No special token is added. The rest is as in `trace`. Raises `InputError` for an id that the
+    vocabulary does not have, `LimitError` for no ids or too many.
+    """
+    check_edits(edits)
+    limits = limits or Limits.from_environment()
+    _check_length(len(ids), max_tokens(model.config, limits))
+    tokens = from_ids(model.tokenizer, ids)
+    return _record(model, tokens, _target(model, target, limits), mask, edits, limits)
+
+
+def _record(
+    model: Model,
+    tokens: Tokens,
+    target_tokens: Tokens | None,
+    mask: MaskLike | None,
+    edits: Sequence[Edit],
+    limits: Limits,
+) -> Trace:
     n_target = len(target_tokens) if target_tokens else 0
     bytes_of_logits = 4 * model.config.d_logits * (n_target or len(tokens))
     run = Run(
@@ -90,12 +120,16 @@ def max_tokens(config: ModelConfig, limits: Limits) -> int:
 
 def _tokens(tokenizer: Tokenizer, text: str, limit: int | None, most: int) -> Tokens:
     tokens = tokenize(tokenizer, text, None if limit is None else min(limit, most))
-    if not tokens:
-        raise LimitError(_("The text has no characters that this model reads; type others."))
-    if len(tokens) > most:
-        message = _("The text has {n} tokens; at most {most} are possible: shorten it by {over}.")
-        raise LimitError(message.format(n=len(tokens), most=most, over=len(tokens) - most))
+    _check_length(len(tokens), most)
     return tokens
+
+
+def _check_length(n: int, most: int) -> None:
+    if not n:
+        raise LimitError(_("The text has no characters that this model reads; type others."))
+    if n > most:
+        message = _("The text has {n} tokens; at most {most} are possible: shorten it by {over}.")
+        raise LimitError(message.format(n=n, most=most, over=n - most))
 
 
 def _target(model: Model, target: str | Sequence[int] | None, limits: Limits) -> Tokens | None:
