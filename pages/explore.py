@@ -61,8 +61,8 @@ def heads_and_detail(request: Request, shared: Shared) -> None:
             return
         link.write()
         words.heading(place, stage, combine)
-        words.conditions(request, view, hide)
-        detail.large_picture(shown, bound, place)
+        words.conditions(request, view, hide, place)
+        detail.large_picture(shown, bound, place, combine)
         if request.is_changed:
             words.what_moved(output_shift(baseline, trace), shared.model)
         detail.off_switches(place, shared.off)

@@ -27,6 +27,7 @@ def restore() -> None:
     link.restore("combine", COMBINES, "none")
     link.restore("view", VIEWS, "after")
     link.restore("hide", (False, True), False)
+    link.restore("table", (False, True), False)
 
 
 def stage_switch() -> Stage:
@@ -131,9 +132,28 @@ def shown_panel(
     return (before if view == "before" else after), max(before.bound, after.bound)
 
 
-def large_picture(shown: Panel, bound: float | None, place: Place) -> None:
-    """The heatmap, with its title and what its colours cannot say."""
-    st.plotly_chart(draw(shown, bound), key="detail", config=CHART, alt=_title(shown, place))
+def title(place: Place, stage: Stage, combine: Combine) -> str:
+    """What the large picture shows, in one line."""
+    titles = {
+        "none": _("Layer {layer}, head {head}: {stage}"),
+        "mean_heads": _("Layer {layer}, mean over all heads: {stage}"),
+        "max_heads": _("Layer {layer}, maximum over all heads: {stage}"),
+        "mean_layers": _("Head {head}, mean over all layers: {stage}"),
+        "max_layers": _("Head {head}, maximum over all layers: {stage}"),
+    }
+    name = stage.replace("_", " ")
+    return titles[combine].format(layer=place.layer, head=place.head, stage=name)
+
+
+def large_picture(shown: Panel, bound: float | None, place: Place, combine: Combine) -> None:
+    """The heatmap, and what its colours cannot say."""
+    alt = _("{part}. {title}, as a heatmap of {rows} rows and {columns} columns.").format(
+        part=part_name(place.part).capitalize(),
+        title=title(place, shown.stage, combine),
+        rows=shown.values.shape[0],
+        columns=shown.values.shape[1],
+    )
+    st.plotly_chart(draw(shown, bound), key="detail", config=CHART, alt=alt)
     closed = closed_rows(shown)
     if closed:
         names = ", ".join(shown.rows[row].label for row in closed[:8])
@@ -144,23 +164,14 @@ def large_picture(shown: Panel, bound: float | None, place: Place) -> None:
         st.info(plain(text.format(n=len(closed), names=names)))
 
 
-def _title(shown: Panel, place: Place) -> str:
-    text = _("{part}, layer {layer}, head {head}: {stage} of {n} tokens as a heatmap")
-    return text.format(
-        part=part_name(place.part),
-        layer=place.layer,
-        head=place.head,
-        stage=shown.stage,
-        n=len(shown.rows),
-    )
-
-
 def numbers(shown: Panel, place: Place) -> None:
     """The panel as a table with a file to download, and statistics of each row; on request."""
     if not st.toggle(_("Show the numbers as a table"), key="table", persist_state="session"):
         return
     statistics = row_statistics(shown)
     st.dataframe(statistics, hide_index=True, alt=_("Statistics of each row"))
+    if shown.stage == "weights" and not shown.is_difference and "entropy" not in statistics:
+        st.caption(_("There is no entropy here: the rows that are shown do not sum to 1."))
     table = as_table(shown)
     st.dataframe(table, alt=_("All numbers of the picture"))
     st.download_button(

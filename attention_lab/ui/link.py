@@ -36,6 +36,13 @@ def restore(key: str, options: Iterable[Any], default: Any) -> Any:
     return st.session_state[key]
 
 
+def forget(*keys: str) -> None:
+    """Drop choices from the state and from the URL, so that their next `restore` is a default."""
+    for key in keys:
+        st.session_state.pop(key, None)
+        st.query_params.pop(key, None)
+
+
 def restore_list(key: str, options: Sequence[str]) -> list[str]:
     """The same for a choice of several, empty by default."""
     known = set(options)

@@ -77,8 +77,7 @@ def _describe(name: str) -> str:
 
 def _forget_places() -> None:
     """Layers and heads of one model mean nothing in another."""
-    for key in ("layer", "head", "part", "off"):
-        st.session_state.pop(key, None)
+    link.forget("layer", "head", "part", "off")
 
 
 def card(model: Model) -> None:

@@ -7,7 +7,7 @@ from attention_lab.analysis.panel import Combine
 from attention_lab.i18n import _
 from attention_lab.tokens import name_of
 from attention_lab.tracing.site import Stage
-from attention_lab.ui.detail import View
+from attention_lab.ui.detail import View, title
 from attention_lab.ui.heads import Place
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import Request
@@ -41,19 +41,10 @@ def stage_words() -> dict[Stage, str]:
 
 def heading(place: Place, stage: Stage, combine: Combine) -> None:
     """What the large picture shows, in one line."""
-    titles = {
-        "none": _("Layer {layer}, head {head}: {stage}"),
-        "mean_heads": _("Layer {layer}, mean over all heads: {stage}"),
-        "max_heads": _("Layer {layer}, maximum over all heads: {stage}"),
-        "mean_layers": _("Head {head}, mean over all layers: {stage}"),
-        "max_layers": _("Head {head}, maximum over all layers: {stage}"),
-    }
-    name = stage.replace("_", " ")
-    text = titles[combine].format(layer=place.layer, head=place.head, stage=name)
-    st.markdown(f"**{plain(text)}**", help=stage_words()[stage])
+    st.markdown(f"**{plain(title(place, stage, combine))}**", help=stage_words()[stage])
 
 
-def conditions(request: Request, view: View, hide: bool) -> None:
+def conditions(request: Request, view: View, hide: bool, place: Place) -> None:
     """What has to be known to read the picture: the changes it shows, what it leaves out."""
     views = {
         "after": _("The model was run again with your changes; it was not trained with them."),
@@ -62,6 +53,12 @@ def conditions(request: Request, view: View, hide: bool) -> None:
     }
     if request.is_changed:
         st.caption(views[view])
+    if view != "before" and {place.site, f"{place.site}:{place.head}"} & set(request.off):
+        text = _(
+            "This head is switched off: its z is set to zero, so that it adds nothing. "
+            "Its weights come before that; what changes is z and the layers above."
+        )
+        st.caption(plain(text))
     if hide:
         st.caption(_("Special tokens are left out of the picture; no value is changed by that."))
 
