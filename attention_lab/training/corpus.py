@@ -159,9 +159,16 @@ def references(
 
 
 def split(pairs: Sequence[Pair], n_valid: int, seed: int) -> Split:
-    """Put all pairs of about `n_valid` English sentences, drawn by `seed`, aside for the loss."""
+    """Put all pairs of about `n_valid` English sentences, drawn by `seed`, aside for the loss.
+
+    Raises `InputError` where there are fewer than two sentences.
+    """
     keys = sorted({key(pair.english) for pair in pairs})
-    aside = set(random.Random(seed).sample(keys, min(n_valid, len(keys) // 10)))
+    if len(keys) < 2:
+        message = _("The corpus has {n} sentences that are not held out; give at least 2.")
+        raise InputError(message.format(n=len(keys)))
+    n_valid = min(n_valid, max(1, len(keys) // 10))
+    aside = set(random.Random(seed).sample(keys, n_valid))
     return Split(
         train=tuple(pair for pair in pairs if key(pair.english) not in aside),
         valid=tuple(pair for pair in pairs if key(pair.english) in aside),

@@ -1,7 +1,7 @@
 """Subword vocabularies, learnt from the corpus: byte-pair encoding with `tokenizers`.
 
 English keeps its case and gives punctuation and the n't of "didn't" tokens of their own; Chinese
-has pieces of one to three characters. What neither knows becomes a visible [UNK].
+has pieces of one or two characters. What neither knows becomes a visible [UNK].
 """
 
 import json
@@ -41,7 +41,7 @@ def train_english(sentences: Iterable[str], size: int) -> Tokenizer:
 
 
 def train_chinese(sentences: Iterable[str], size: int) -> Tokenizer:
-    """A vocabulary of at most `size` entries, none longer than three characters.
+    """A vocabulary of at most `size` entries, none longer than two characters.
 
     Characters that the corpus has only once are left to [UNK]: one sentence does not teach them.
     """
@@ -56,7 +56,7 @@ def train_chinese(sentences: Iterable[str], size: int) -> Tokenizer:
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         min_frequency=3,
-        max_token_length=3,
+        max_token_length=3,  # exclusive
         limit_alphabet=sum(count > 1 for count in counts.values()),
         special_tokens=list(SPECIAL),
         show_progress=False,

@@ -84,6 +84,12 @@ def test_split_puts_all_versions_of_a_sentence_on_one_side() -> None:
     assert corpus.split(pairs, 10, seed=2) != parts
 
 
+def test_a_corpus_that_is_all_held_out_is_refused() -> None:
+    with pytest.raises(InputError, match="has 1 sentences"):
+        corpus.split([Pair("Hi.", "你好。"), Pair("Hi!", "嗨！")], 10, seed=1)
+    assert len(corpus.split([Pair("Hi.", "你好。"), Pair("Go!", "走！")], 10, seed=1).valid) == 1
+
+
 def test_references_are_all_versions_simplified_and_otherwise_untouched() -> None:
     assert corpus.references(ROWS, ["don't run"]) == (("别跑!", "别跑！"),)
     with pytest.raises(InputError, match='no translation of "Where'):
