@@ -123,6 +123,13 @@ for model, site, head in ("minilm", "encoder.3.self", 1), ("smollm2", "decoder.1
     assert weight > 0.6
 '
 step "both models are in the image"
+docker exec "$name" python -c '
+from streamlit.testing.v1 import AppTest
+page = AppTest.from_file("/app/app.py", default_timeout=120).run()
+assert not page.exception, page.exception
+assert page.get("plotly_chart"), "the front page has no picture"
+' 2>"$work/page.log" || { cat "$work/page.log"; fail "the front page does not run in the image"; }
+step "the front page runs and has its picture"
 before=$SECONDS
 docker stop "$name" >/dev/null
 code=$(docker inspect -f '{{.State.ExitCode}}' "$name")
