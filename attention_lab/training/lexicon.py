@@ -60,7 +60,8 @@ def _nouns(table: str) -> list[Word]:
 
 
 def _forms(table: str, *names: str) -> list[Word]:
-    return [Word(dict(zip(names, row, strict=True))) for row in _rows(table)]
+    """Rows of forms; without names, English and Chinese."""
+    return [Word(dict(zip(names or ("en", "zh"), row, strict=True))) for row in _rows(table)]
 
 
 ANIMALS = _nouns("""
@@ -92,9 +93,7 @@ pear,梨,个; tomato,西红柿,个; sandwich,三明治,个; hamburger,汉堡包,
 MASS = _forms(
     """
 coffee,咖啡; tea,茶; milk,牛奶; water,水; beer,啤酒; juice,果汁
-""",
-    "en",
-    "zh",
+"""
 )
 NAMES = _forms(
     """
@@ -122,7 +121,7 @@ The old man,老人,he,他; The child,孩子,he,他; He,他,he,他; She,她,she,�
 THIRD = [*NAMES, *FAMILY]  # subjects with "is", "has", "wants"
 # Subjects with "are", "have", "want"; I goes with "am".
 PLURAL_SUBJECTS = _forms("We,我们,are; They,他们,are; You,你,are; I,我,am", "en", "zh", "be")
-OBJECTS = _forms("me,我; him,他; her,她; us,我们; them,他们; you,你", "en", "zh")
+OBJECTS = _forms("me,我; him,他; her,她; us,我们; them,他们; you,你")
 
 # What one living being does to another: base, third person, past, -ing, Chinese, Chinese past.
 DEEDS = _forms(
@@ -160,9 +159,7 @@ bring,brings,brought,bringing,带来,带来了
 GIVING = _forms(
     """
 gave,给了; sent,寄给了; sold,卖给了; lent,借给了; handed,递给了
-""",
-    "en",
-    "zh",
+"""
 )
 ACTIVITIES = _forms(
     """
@@ -183,9 +180,7 @@ read the newspaper,reads the newspaper,reading the newspaper,看报纸
     "en", "s", "ing", "zh",
 )  # fmt: skip
 RESTING = _forms(
-    "sleeping,睡觉; playing,玩; eating,吃东西; hiding,躲着; sitting,坐着; drinking water,喝水",
-    "en",
-    "zh",
+    "sleeping,睡觉; playing,玩; eating,吃东西; hiding,躲着; sitting,坐着; drinking water,喝水"
 )
 SPOTS = _forms(
     """
@@ -195,18 +190,14 @@ on the chair,椅子上; under the table,桌子底下; under the bed,床底下; u
 behind the door,门后面; behind the house,房子后面; in front of the school,学校前面
 next to the tree,树旁边; on the bed,床上; on the grass,草地上; in the street,街上
 in the house,房子里; on the sofa,沙发上; by the river,河边; at the station,车站
-""",
-    "en",
-    "zh",
+"""
 )
 SURFACES = _forms(
     """
 on the table,桌子上; in the bag,包里; in the box,盒子里; under the bed,床底下; on the chair,椅子上
 behind the door,门后面; in the car,车里; on the desk,书桌上; in the kitchen,厨房里
 on the floor,地板上
-""",
-    "en",
-    "zh",
+"""
 )
 GOALS = _forms(
     """
@@ -214,25 +205,19 @@ to the park,公园; to the station,车站; to school,学校; to the library,图�
 to the market,市场; to the zoo,动物园; to the bank,银行; to the beach,海滩; to Beijing,北京
 to China,中国; to the supermarket,超市; to the museum,博物馆; to London,伦敦
 to the restaurant,餐厅
-""",
-    "en",
-    "zh",
+"""
 )
 INTO = _forms(
     """
 into the forest,进了森林; into the house,进了房子; into the garden,进了花园
 into the room,进了房间; into the water,进了水里; across the street,过了马路
-""",
-    "en",
-    "zh",
+"""
 )
-CROSSED = _forms("street,马路; road,马路; river,河; bridge,桥", "en", "zh")
+CROSSED = _forms("street,马路; road,马路; river,河; bridge,桥")
 STATES = _forms(
     """
 tired,累; hungry,饿; thirsty,渴; happy,高兴; sad,伤心; angry,生气; sleepy,困; busy,忙
-""",
-    "en",
-    "zh",
+"""
 )
 TRAITS = _forms(
     """
@@ -245,40 +230,30 @@ heavy,重,heavier; old,老,older; young,年轻,younger
     "zh",
     "er",
 )
-SIZES = _forms("big,大; small,小; little,小; white,白; black,黑; old,老; fat,胖", "en", "zh")
+SIZES = _forms("big,大; small,小; little,小; white,白; black,黑; old,老; fat,胖")
 QUALITIES = _forms(
     """
 big,大; small,小; heavy,重; expensive,贵; cheap,便宜; beautiful,漂亮; new,新; old,旧; light,轻
 dirty,脏; clean,干净
-""",
-    "en",
-    "zh",
+"""
 )
 TOO_TIRED = _forms(
-    "tired,累; old,老; slow,慢; small,小; weak,虚弱; sleepy,困; lazy,懒; hungry,饿; scared,害怕",
-    "en",
-    "zh",
+    "tired,累; old,老; slow,慢; small,小; weak,虚弱; sleepy,困; lazy,懒; hungry,饿; scared,害怕"
 )
 TOO_WIDE = _forms(
-    "wide,宽; dangerous,危险; dirty,脏; long,长; noisy,吵; dark,黑; crowded,拥挤; slippery,滑",
-    "en",
-    "zh",
+    "wide,宽; dangerous,危险; dirty,脏; long,长; noisy,吵; dark,黑; crowded,拥挤; slippery,滑"
 )
 COLOURS = _forms(
     """
 red,红色; blue,蓝色; green,绿色; yellow,黄色; white,白色; black,黑色; brown,棕色; gray,灰色
 pink,粉色
-""",
-    "en",
-    "zh",
+"""
 )
 NUMBERS = _forms(
     """
 two,两; three,三; four,四; five,五; six,六; seven,七; eight,八; nine,九; ten,十; twelve,十二
 twenty,二十
-""",
-    "en",
-    "zh",
+"""
 )
 TIMES = _forms(
     "yesterday,昨天; today,今天; last week,上周; this morning,今天早上; last night,昨晚", "en", "zh"
@@ -287,15 +262,12 @@ LATER = _forms(
     """
 tomorrow,明天; today,今天; next week,下周; tonight,今晚; on Sunday,星期天
 tomorrow morning,明天早上
-""",
-    "en",
-    "zh",
+"""
 )
 ALWAYS = _forms(
     """
 every day,每天; every morning,每天早上; every evening,每天晚上; at night,晚上; on Sundays,星期天
-""",
-    "en",
-    "zh",
+"""
 )
 LIVING = [*ANIMALS, *PEOPLE]
+TRADES = [word for word in PEOPLE if word["en"] not in ("child", "baby", "neighbor")]

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from attention_lab.training import corpus, templates
+from attention_lab.training import corpus
 from attention_lab.training.corpus import Pair
 from attention_lab.training.lexicon import Word
+from attention_lab.training.templates import templates
 
 Span = tuple[int, int]
 
@@ -52,9 +53,8 @@ def _render(template: str, words: Mapping[str, Word], side: str) -> tuple[str, d
 
 def fill(template: int, words: Mapping[str, Word]) -> Phrase:
     """The phrase that template number `template` makes of the given words."""
-    english, chinese, _slots, _n = templates.TEMPLATES[template]
-    source, source_spans = _render(english, words, "en")
-    target, target_spans = _render(chinese, words, "zh")
+    source, source_spans = _render(templates()[template].english, words, "en")
+    target, target_spans = _render(templates()[template].chinese, words, "zh")
     links = tuple(
         (span, target_spans[name]) for name, span in source_spans.items() if name in target_spans
     )
@@ -63,7 +63,7 @@ def fill(template: int, words: Mapping[str, Word]) -> Phrase:
 
 def _draw(template: int, rng: random.Random) -> Iterator[Phrase]:
     """Phrases of one template without end; words for two slots are never the same."""
-    slots = templates.TEMPLATES[template][2]
+    slots = templates()[template].slots
     while True:
         words = {slot: rng.choice(choices) for slot, choices in slots.items()}
         if len({word["zh"] for word in words.values()}) == len(words):
@@ -74,9 +74,9 @@ def _draw(template: int, rng: random.Random) -> Iterator[Phrase]:
 def phrases() -> tuple[Phrase, ...]:
     """All phrases, several thousand, no English sentence twice; always the same ones."""
     found: dict[str, Phrase] = {}
-    for template, (_english, _chinese, slots, n) in enumerate(templates.TEMPLATES):
-        stream = _draw(template, random.Random(f"phrasebook {template}"))
-        wanted = n if slots else 1
+    for number, template in enumerate(templates()):
+        stream = _draw(number, random.Random(f"phrasebook {number}"))
+        wanted = template.n
         for _try, phrase in zip(range(4 * wanted), stream, strict=False):
             if wanted and corpus.key(phrase.pair.english) not in found:
                 found[corpus.key(phrase.pair.english)] = phrase

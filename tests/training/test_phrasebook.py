@@ -1,7 +1,10 @@
+import re
+
 import pytest
 
-from attention_lab.training import corpus, phrasebook, templates
+from attention_lab.training import corpus, phrasebook
 from attention_lab.training.phrasebook import Phrase
+from attention_lab.training.templates import group, templates
 
 PHRASES = phrasebook.phrases()
 
@@ -13,7 +16,7 @@ def find(english: str) -> Phrase:
 def test_thousands_of_different_sentences() -> None:
     assert len(PHRASES) > 4_000
     assert len({corpus.key(phrase.pair.english) for phrase in PHRASES}) == len(PHRASES)
-    assert len({phrase.template for phrase in PHRASES}) == len(templates.TEMPLATES)
+    assert len({phrase.template for phrase in PHRASES}) == len(templates())
 
 
 def test_what_tests_and_demos_use_is_held_out() -> None:
@@ -49,12 +52,9 @@ def test_links_point_at_words() -> None:
 
 
 def test_a_phrase_and_its_links() -> None:
-    (number,) = (
-        i
-        for i, (english, *_) in enumerate(templates.TEMPLATES)
-        if english.startswith("The {p} {g} the {q} {t.a}")
-    )
-    slots = templates.TEMPLATES[number][2]
+    start = "The {p} {g} the {q} {t.a}"
+    (number,) = (i for i, one in enumerate(templates()) if one.english.startswith(start))
+    slots = templates()[number].slots
     words = {
         slot: next(word for word in slots[slot] if word["en"] == english)
         for slot, english in {"p": "girl", "g": "gave", "q": "boy", "t": "apple"}.items()
@@ -80,6 +80,14 @@ def test_plural(singular: str, many: str) -> None:
     from attention_lab.training.lexicon import plural
 
     assert plural(singular) == many
+
+
+def test_groups_of_words() -> None:
+    words = [word["en"] for word in group("ANIMALS:2+QUALITIES(small/big)")]
+    assert words == ["cat", "dog", "big", "small"]
+    for wrong in ("ANIMALS(unicorn)", "ANIMALS:", "animals"):
+        with pytest.raises(ValueError, match=re.escape(wrong)):
+            group(wrong)
 
 
 def test_expand() -> None:
