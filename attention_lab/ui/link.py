@@ -29,7 +29,10 @@ def restore(key: str, options: Iterable[Any], default: Any) -> Any:
     known = {_written(option): option for option in options}
     asked = st.query_params.get(key) if key not in st.session_state else None
     if asked is not None and asked not in known:
-        _complain(key, asked, _written(default))
+        message = _(
+            "The link asks for {key} = {asked}, which is not possible here: {used} is used."
+        )
+        _complain(message.format(key=key, asked=asked[:80], used=_written(default)))
     current = known.get(asked or "", default) if asked else st.session_state.get(key, default)
     st.session_state[key] = current if _written(current) in known else default
     _defaults()[key] = default
@@ -50,7 +53,10 @@ def restore_list(key: str, options: Sequence[str]) -> list[str]:
         asked = st.query_params.get_all(key)
         for value in dict.fromkeys(asked):
             if value not in known:
-                _complain(key, value, _("left out"))
+                message = _(
+                    "The link asks for {key} = {asked}, which there is not: it is left out."
+                )
+                _complain(message.format(key=key, asked=value[:80]))
         st.session_state[key] = list(dict.fromkeys(asked))
     st.session_state[key] = [value for value in st.session_state[key] if value in known]
     _defaults()[key] = []
@@ -80,13 +86,13 @@ def write(leave_out: Sequence[str] = ()) -> None:
 
 def explain() -> None:
     """Say once what in the link could not be used."""
-    for problem in st.session_state.pop(_PROBLEMS, []):
-        st.warning(plain(problem), icon=":material/link_off:")
+    problems = st.session_state.pop(_PROBLEMS, [])
+    if problems:
+        lines = "  \n".join(plain(problem) for problem in problems)
+        st.warning(lines, icon=":material/link_off:")
 
 
-def _complain(key: str, asked: str, instead: str) -> None:
-    message = _("The link asks for {key} = {asked}, which is not possible here; used is {instead}.")
-    problem = message.format(key=key, asked=asked[:80], instead=instead)
+def _complain(problem: str) -> None:
     st.session_state.setdefault(_PROBLEMS, []).append(problem)
 
 

@@ -61,7 +61,7 @@ class Explore:
         )
 
     @property
-    def link(self) -> dict[str, list[str]]:
+    def link(self) -> dict[str, str | list[str]]:
         """The page's part of the address."""
         return dict(self.app.query_params)
 
