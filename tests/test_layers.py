@@ -21,6 +21,7 @@ ORDER = (
         "training",
         "analysis",
         "walk",
+        "clinic",
         "figures",
         "__init__",
         "__main__",

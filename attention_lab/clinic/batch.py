@@ -1,0 +1,185 @@
+"""Bugs that one sentence does not show: padding that is looked at, and a future that leaks."""
+
+import torch
+from torch import Tensor
+
+from attention_lab.clinic.exhibit import (
+    Exhibit,
+    Function,
+    Matrix,
+    Result,
+    Setting,
+    Side,
+    passes,
+    written,
+)
+from attention_lab.clinic.subject import Forward, Subject, capturing
+from attention_lab.i18n import _
+from attention_lab.model import masks
+
+MOST_PADDING = 32
+
+
+def without_padding_mask(forward: Forward, ids: Tensor, real: Tensor, own: Tensor) -> Tensor:
+    """Only the model's own mask: padding is read as words."""
+    return forward(ids, mask=own)
+
+
+def with_padding_mask(forward: Forward, ids: Tensor, real: Tensor, own: Tensor) -> Tensor:
+    """real: True = a token, False = padding (batch, key)."""
+    return forward(ids, mask=own & real[:, None, None, :])
+
+
+def check_batch(alone: Tensor, in_batch: Tensor) -> None:
+    """The company it is in does not change a sentence."""
+    largest = (alone - in_batch).abs().max()
+    assert largest <= 1e-5 * alone.abs().max()
+
+
+def causal_off_by_one(n: int) -> Tensor:
+    """True = may attend. One token too many."""
+    return torch.ones(n, n, dtype=torch.bool).tril(1)
+
+
+def causal(n: int) -> Tensor:
+    """True = may attend: itself and what came before."""
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+def check_no_leak(before: Tensor, after: Tensor, place: int) -> None:
+    """Token `place` was changed: nothing before it moves."""
+    assert torch.equal(before[:place], after[:place])
+
+
+def exhibits() -> tuple[Exhibit, ...]:
+    """The two exhibits, in the order of a lesson."""
+    return (
+        Exhibit(
+            "padding",
+            _("A padded batch without a padding mask"),
+            _(
+                "To go through the model together with a longer one, your sentence is filled up "
+                "with padding. Without a padding mask its tokens look at the padding, and the same "
+                "sentence gives another output."
+            ),
+            check_batch,
+            _("Mask the padding's keys in every attention, and test a sentence alone against it."),
+            _padding,
+            _pads,
+        ),
+        Exhibit(
+            "leak",
+            _("The future leaks"),
+            _(
+                "A causal mask that is off by one lets each token see the next one. One layer "
+                "leaks one token, the next layer one more: training looks wonderful, and writing "
+                "fails."
+            ),
+            check_no_leak,
+            _("Change a later token in a test: no output before it may move, not by one bit."),
+            _leak,
+        ),
+    )
+
+
+def _pads(subject: Subject) -> Setting:
+    room = subject.config.max_positions - subject.n
+    most = max(1, min(MOST_PADDING, room))
+    return Setting("pads", _("Padding tokens"), tuple(range(1, most + 1)), min(8, most))
+
+
+def _padding(subject: Subject, pads: int) -> Result:
+    n, pad = subject.n, subject.trace.model.card.pad_id or 0
+    total, left = n + pads, pads_left(subject)
+    padding = torch.full((1, pads), pad)
+    filled = torch.cat([padding, subject.ids] if left else [subject.ids, padding], dim=1)
+    longer = subject.ids.repeat(1, total // n + 1)[:, :total]
+    ids = torch.cat([filled, longer])  # the other sentence: this one's tokens, over and over
+    place = slice(pads, None) if left else slice(n)
+    real = torch.ones(2, total, dtype=torch.bool)
+    real[0] = False
+    real[0, place] = True
+    own = (masks.causal if subject.is_causal else masks.none)(total, total)[None, None]
+    with capturing():
+        alone = subject.forward(subject.ids)[0]
+    labels = list(subject.labels)
+    blanks = ["·"] * pads
+    columns = tuple(blanks + labels if left else labels + blanks)
+
+    def side(run: Function, mask: Tensor) -> Side:
+        with capturing() as captured:
+            out = run(subject.forward, ids, real, own)[0, place]
+            weights = captured[f"{subject.site.name}.weights"][subject.head, place]
+        moved = (alone - out).abs().max() / alone.abs().max()
+        numbers = (
+            (_("Output alone and in the batch, largest difference"), written(moved)),
+            (_("Attention that goes to padding"), f"{float(weights[:, ~real[0]].sum() / n):.1%}"),
+        )
+        titles = (_("query (looks)"), _("key (is looked at); · = padding"), _("weight"))
+        closed = (~mask[0, 0, place]).numpy()
+        closed_title = _("masked: may not be looked at")
+        matrix = Matrix(
+            weights.numpy(), subject.labels, columns, titles, "share", closed, closed_title
+        )
+        return Side((run,), matrix, numbers, passes(check_batch, alone, out))
+
+    note = _("The difference is measured against the output's largest number.")
+    if subject.is_causal:
+        note += " " + (
+            _("A model that writes is padded on the left, so that its last token is real.")
+            if left
+            else _("Padding on the right comes later than every token: a causal mask hides it.")
+        )
+    return Result(
+        side(without_padding_mask, own),
+        side(with_padding_mask, own & real[:1, None, None, :]),
+        note=note,
+    )
+
+
+def pads_left(subject: Subject) -> bool:
+    """Decoders are padded on the left, unless that would give the tokens other positions."""
+    return subject.is_causal and subject.trace.position in ("rotary", "alibi", "none")
+
+
+def _leak(subject: Subject, _setting: int) -> Result:
+    place, new = _replacement(subject)
+    ids = subject.ids
+    changed = ids.clone()
+    changed[0, place] = new
+
+    def side(make_mask: Function) -> Side:
+        mask = make_mask(subject.n)[None, None]
+        streams, outputs = [], []
+        for each in (ids, changed):
+            with capturing() as captured:
+                outputs.append(subject.forward(each, mask=mask)[0])
+            names = [f"{subject.stack}.{i}.post" for i in range(subject.config.n_layers)]
+            streams.append(torch.stack([captured[name] for name in names]))
+        before, after = streams
+        moved = (after - before).norm(dim=-1) / before.norm(dim=-1).clamp_min(1e-30)
+        earlier = (outputs[1] - outputs[0])[:place].abs()
+        numbers = (
+            (_("Earlier tokens whose output moved"), f"{int((earlier > 0).any(dim=-1).sum())}"),
+            (_("Largest change of an earlier output"), written(earlier.max() if place else 0.0)),
+        )
+        titles = (_("layer"), _("token"), _("change, relative"))
+        rows = tuple(map(str, range(len(moved))))
+        matrix = Matrix(moved.numpy(), rows, subject.labels, titles, "size")
+        return Side((make_mask,), matrix, numbers, passes(check_no_leak, *outputs, place))
+
+    note = _("Changed is token {place}, “{old}”. Each row shows how far a layer's outputs moved.")
+    if not subject.is_causal:
+        note += " " + _("This model has no causal mask of its own; it runs with one here.")
+    note = note.format(place=place, old=subject.labels[place])
+    return Result(side(causal_off_by_one), side(causal), note=note)
+
+
+def _replacement(subject: Subject) -> tuple[int, int]:
+    """The last token that is not special, and the id of another token to put in its place."""
+    tokens = subject.trace.tokens[: subject.n]
+    ordinary = [i for i, token in enumerate(tokens) if not token.special]
+    place = ordinary[-1] if ordinary else len(tokens) - 1
+    others = [tokens[i].id for i in ordinary if tokens[i].id != tokens[place].id]
+    spare = (tokens[place].id + 1) % subject.config.d_vocab
+    return place, others[0] if others else spare
