@@ -54,7 +54,7 @@ def apply_mask(
     scores: Float[Tensor, "*b h q k"], mask: Bool[Tensor, "*#b #h #q k"]
 ) -> Float[Tensor, "*b h q k"]:
     """`scores` with -inf where `mask` is False."""
-    return scores.masked_fill(~mask, -math.inf)
+    return scores + torch.where(mask, 0.0, -math.inf)  # to fill each head is four times as slow
 
 
 def softmax_rows(masked_scores: Float[Tensor, "*b h q k"]) -> Float[Tensor, "*b h q k"]:

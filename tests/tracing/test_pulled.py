@@ -1,9 +1,13 @@
 """What the pulled models are known to do, through the public interface alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 import attention_lab as lab
+from attention_lab.model.transformer import Transformer
 from attention_lab.tracing.trace import Trace
 from attention_lab.zoo.loaded import Model
 
@@ -48,3 +52,21 @@ def test_smollm2_copies_what_followed_before(smollm2: Model) -> None:
         # The first token of a text draws what a head has no use for; among the rest, it is clear.
         assert head[again, 1:].argmax() + 1 == first + 1
         assert head[again, first + 1] > 0.3
+
+
+@pytest.mark.parametrize("name", ["minilm", "smollm2"])
+def test_attention_is_that_of_a_trained_model(name: str, request: pytest.FixtureRequest) -> None:
+    """Field note 14: parameters that were never loaded give nearly uniform attention."""
+    model = request.getfixturevalue(name)
+    assert model.card.trained
+    torch.manual_seed(0)
+    fresh = replace(model, module=Transformer(model.config).eval().requires_grad_(False))
+
+    def largest(model: Model) -> float:
+        """The mean of the largest weight of the last row, over all heads of all layers."""
+        trace = lab.trace(model, SENTENCE)
+        return float(np.mean([trace[site].weights[:, -1].max(axis=-1) for site in trace.sites]))
+
+    uniform = 1 / len(lab.trace(model, SENTENCE).tokens)
+    assert largest(fresh) < 2 * uniform
+    assert largest(model) > 4 * uniform
