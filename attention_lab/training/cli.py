@@ -37,7 +37,11 @@ DEFAULT = Recipe()
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """The package's own errors as one sentence and exit status 1."""
+    """The package's own errors as one sentence and exit status 1.
+
+    One thread an operation: on small tensors more only wait for each other.
+    """
+    torch.set_num_threads(1)
     try:
         yield
     except LabError as error:
@@ -76,7 +80,6 @@ def train_translator(
 def _prepare(
     path: Path, heldout: Path | None, out: Path, recipe: Recipe, resume: bool, threads: int
 ) -> Run:
-    torch.set_num_threads(1)  # the threads work on a part of the batch each
     closed = corpus.read_heldout(heldout) if heldout else []
     data = translator_data.prepare(path, closed, recipe)
     sizes = data.english.get_vocab_size(), data.chinese.get_vocab_size()
