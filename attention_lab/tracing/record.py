@@ -40,11 +40,11 @@ def trace(
     """Run `model` on `text` and return its `Trace`.
 
     `target` (encoder-decoder only) is what the decoder has written so far, as text or as ids
-    without the start token. `mask` replaces the mask
-    of every self-attention: a name (see `masks.build`), a bool array or a function; a single site's
-    is replaced by an edit. `limit` is the number of tokens to keep at most; the trace's tokens know
-    how many were left out. Without it a text that is too long raises `LimitError`; an empty one
-    always does. Impossible masks and edits raise `InputError`.
+    without the start token. `mask` replaces the mask of every self-attention: a name (see
+    `masks.build`), a bool array or a function; a single site's is replaced by an edit. `limit` is
+    the number of tokens to keep at most; the trace's tokens know how many were left out. Without it
+    a text that is too long raises `LimitError`; an empty one always does. Impossible masks and
+    edits raise `InputError`.
     """
     check_edits(edits)
     limits = limits or Limits.from_environment()
@@ -138,12 +138,14 @@ def _target(model: Model, target: str | Sequence[int] | None, limits: Limits) ->
             return None
         message = _("{name} is no encoder-decoder and takes no target; leave it out.")
         raise InputError(message.format(name=model.name))
+    most = max_tokens(model.config, limits)
     if target is not None and not isinstance(target, str):
         bos = () if model.card.bos_id is None else (model.card.bos_id,)
+        _check_length(len(bos) + len(target), most)
         return from_ids(model.target_tokenizer, (*bos, *target))
     if target and len(target) > limits.characters:
         check_text(target, limits)
-    return _tokens(model.target_tokenizer, target or "", None, max_tokens(model.config, limits))
+    return _tokens(model.target_tokenizer, target or "", None, most)
 
 
 def _changes(

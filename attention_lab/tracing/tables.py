@@ -39,7 +39,9 @@ def shape_frame(trace: "Trace") -> pd.DataFrame:
             rows.append(_row(name, "position, d_model", tuple(tensor.shape), tensor))
         elif point == "attn_out":  # the last of its site
             rows += _site_rows(trace[site])
-    hidden, logits = trace.hidden_tensor, trace.logits_tensor
+    hidden, logits, encoded = trace.hidden_tensor, trace.logits_tensor, trace.encoded_tensor
+    if encoded is not None:
+        rows.append(_row("encoded", "position, d_model", tuple(encoded.shape), encoded))
     rows.append(_row("hidden", "position, d_model", tuple(hidden.shape), hidden))
     if n := trace.model.config.d_logits:
         rows.append(_row("logits", "position, d_vocab", (len(hidden), n), logits))

@@ -104,10 +104,10 @@ class Trace:
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the stored tensors keep alive; shared memory is counted once."""
-        tensors = [*self.captured.values(), self.hidden_tensor]
-        tensors += [] if self.logits_tensor is None else [self.logits_tensor]
-        storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
-        return sum(storages.values())
+        others = (self.hidden_tensor, self.logits_tensor, self.encoded_tensor)
+        tensors = [*self.captured.values(), *(t for t in others if t is not None)]
+        storages = (t.untyped_storage() for t in tensors)
+        return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
     def shapes(self) -> pd.DataFrame:
         """Every tensor of the trace: name, shape as letters and numbers, whether stored, bytes."""
@@ -134,6 +134,8 @@ class Trace:
                 yield name, read_only(tensor)
         for site in self.sites:
             yield from ((f"{site}.{stage}", self[site].stage(stage)) for stage in STAGES)
+        if self.encoded is not None:
+            yield "encoded", self.encoded
         yield "hidden", self.hidden
         if (logits := self.logits) is not None:
             yield "logits", logits

@@ -20,6 +20,8 @@ def numbers(trace: Trace) -> dict[str, np.ndarray]:
     for site in trace.sites:
         found |= {f"{site}.{stage}": trace[site].stage(stage).copy() for stage in STAGES}
     found["hidden"] = trace.hidden.copy()
+    if trace.encoded is not None:
+        found["encoded"] = trace.encoded.copy()
     if trace.logits is not None:
         found["logits"] = trace.logits.copy()
     return found
@@ -28,7 +30,8 @@ def numbers(trace: Trace) -> dict[str, np.ndarray]:
 def stored(trace: Trace) -> dict[str, np.ndarray]:
     """Every array that the run itself left, by name; all others follow from these."""
     found = {key: value.numpy() for key, value in trace.captured.items()}
-    return found | {"hidden": trace.hidden, "logits": np.array(trace.logits)}
+    others = ("hidden", "logits", "encoded")
+    return found | {name: np.array(getattr(trace, name)) for name in others}
 
 
 def assert_identical(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:

@@ -8,7 +8,9 @@ import pytest
 import attention_lab as lab
 from attention_lab.config import Limits
 from attention_lab.errors import InputError, LimitError, ModelError
+from attention_lab.tracing.record import trace_ids
 from tests.factories import byte_tokenizer, tiny_model
+from tests.tracing.helpers import assert_identical, numbers
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t ", "\u3000\u00a0"])
@@ -108,6 +110,38 @@ def test_a_target_has_the_same_limits() -> None:
     with pytest.raises(LimitError, match="has 71 tokens; at most 64"):
         lab.trace(model, "a cat", "猫" * 70)
     assert len(lab.trace(model, "a cat", "猫", limit=3).target_tokens) == 2
+
+
+@pytest.mark.parametrize("target", ["猫 sat", "", "sat . 追"])
+def test_a_target_by_its_ids_is_what_its_text_is(target: str) -> None:
+    model = tiny_model("encoder-decoder")
+    by_text = lab.trace(model, "a cat", target)
+    by_ids = lab.trace(model, "a cat", by_text.target_tokens.ids[1:])  # without the <s>
+    assert by_ids.target_tokens.ids == by_text.target_tokens.ids
+    assert_identical(numbers(by_ids), numbers(by_text))
+
+
+def test_a_text_by_its_ids_is_what_the_text_is() -> None:
+    model = tiny_model("decoder")
+    by_text = lab.trace(model, "the cat sat", mask="window:1", edits=[lab.position("none")])
+    ids = by_text.tokens.ids
+    by_ids = trace_ids(model, ids, mask="window:1", edits=[lab.position("none")])
+    assert_identical(numbers(by_ids), numbers(by_text))
+
+
+def test_ids_have_the_limits_that_texts_have() -> None:
+    decoder, both = tiny_model("decoder"), tiny_model("encoder-decoder")
+    with pytest.raises(LimitError):
+        trace_ids(decoder, [])
+    with pytest.raises(LimitError, match="has 65 tokens; at most 64"):
+        trace_ids(decoder, [7] * 65)
+    with pytest.raises(LimitError, match="has 65 tokens; at most 64"):
+        lab.trace(both, "a cat", [7] * 64)
+    for ids in ([9_999], [-1]):
+        with pytest.raises(InputError):
+            trace_ids(decoder, ids)
+        with pytest.raises(InputError):
+            lab.trace(both, "a cat", ids)
 
 
 def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
