@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from attention_lab.errors import LabError
+from attention_lab.errors import LabError, ModelError
 from attention_lab.i18n import _
 from attention_lab.model.transformer import Transformer
 from attention_lab.training import checkpoints, corpus, evaluation, export, report
@@ -81,7 +81,11 @@ def _prepare(
     path: Path, heldout: Path | None, out: Path, recipe: Recipe, resume: bool, threads: int
 ) -> Run:
     closed = corpus.read_heldout(heldout) if heldout else []
-    data = translator_data.prepare(path, closed, recipe)
+    tokenizers = export.read_tokenizers(out) if resume else None
+    data = translator_data.prepare(path, closed, recipe, tokenizers)
+    if resume and (out / "data.sha256").read_text(encoding="utf-8") != data.fingerprint:
+        message = _("The run in {out} began with another corpus; give that one, or a new --out.")
+        raise ModelError(message.format(out=out))
     sizes = data.english.get_vocab_size(), data.chinese.get_vocab_size()
     batches = translator_data.epoch_batches(data, recipe)
     valid = translator_data.valid_batches(data, recipe)
@@ -90,6 +94,7 @@ def _prepare(
         checkpoints.write_text(out / "recipe.json", recipe.to_json())
         checkpoints.write_text(out / "english.json", data.english.to_str())
         checkpoints.write_text(out / "chinese.json", data.chinese.to_str())
+        checkpoints.write_text(out / "data.sha256", data.fingerprint)
     return run
 
 

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 
 from attention_lab.errors import ModelError
 from attention_lab.i18n import _
+from attention_lab.tokens import parse_tokenizer
 from attention_lab.training import checkpoints
 from attention_lab.training.batches import BOS_ID, EOS_ID, PAD_ID
 from attention_lab.training.recipe import Recipe
@@ -37,11 +38,16 @@ def parts(run: Path) -> native.Parts:
     """The best averaged parameters of a run with their tokenizers. Raises `ModelError`."""
     recipe = read_recipe(run)
     tensors, _state = checkpoints.read_tensors(run / "best.safetensors")
-    english = (run / "english.json").read_text(encoding="utf-8")
-    chinese = (run / "chinese.json").read_text(encoding="utf-8")
-    sizes = [Tokenizer.from_str(text).get_vocab_size() for text in (english, chinese)]
+    english, chinese = read_tokenizers(run)
+    config = recipe.config(english.get_vocab_size(), chinese.get_vocab_size())
     state = {name: tensor.half() for name, tensor in tensors.items()}
-    return native.Parts(recipe.config(*sizes), state, english, CARD, chinese)
+    return native.Parts(config, state, english.to_str(), CARD, chinese.to_str())
+
+
+def read_tokenizers(run: Path) -> tuple[Tokenizer, Tokenizer]:
+    """The English and the Chinese tokenizer of a run."""
+    texts = [(run / f"{name}.json").read_text(encoding="utf-8") for name in ("english", "chinese")]
+    return parse_tokenizer(texts[0]), parse_tokenizer(texts[1])
 
 
 def read_recipe(run: Path) -> Recipe:

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from attention_lab.i18n import _
 from attention_lab.training import checkpoints, corpus, evaluation, export, phrasebook
 from attention_lab.training.decoding import translate_all
 from attention_lab.zoo.loaded import Model
@@ -54,22 +55,30 @@ def measure_all(model: Model, corpus_file: Path, heldout: Path) -> Figures:
 def text(figures: Figures) -> str:
     """The figures as lines."""
     layers = ", ".join(f"{share:.0%}" for share in figures.alignment.by_layer)
-    return (
-        f"{figures.n_sentences} held-out sentences, {figures.n_parameters:,} parameters\n"
-        f"greedy  BLEU {figures.greedy.bleu:.1f}  chrF {figures.greedy.chrf:.1f}\n"
-        f"beam 4  BLEU {figures.beam.bleu:.1f}  chrF {figures.beam.chrf:.1f}\n"
-        f"workshop sentences right: {figures.workshop_right} of {figures.workshop_all} greedy, "
-        f"{figures.workshop_right_beam} with beam 4\n"
-        f"words aligned by cross-attention, by decoder layer: {layers} "
-        f"of {figures.alignment.n_words}"
+    score = "{name:<7} BLEU {score.bleu:.1f}  chrF {score.chrf:.1f}"
+    lines = (
+        _("{n} held-out sentences, {parameters:,} parameters").format(
+            n=figures.n_sentences, parameters=figures.n_parameters
+        ),
+        score.format(name=_("greedy"), score=figures.greedy),
+        score.format(name=_("beam 4"), score=figures.beam),
+        _("Workshop sentences right: {greedy} of {n} greedy, {beam} with beam 4.").format(
+            greedy=figures.workshop_right,
+            n=figures.workshop_all,
+            beam=figures.workshop_right_beam,
+        ),
+        _("Words that cross-attention aligns, by decoder layer: {layers} of {n}.").format(
+            layers=layers, n=figures.alignment.n_words
+        ),
     )
+    return "\n".join(lines)
 
 
 def card(run: Path, figures: Figures) -> str:
     """The README.md of the shipped folder."""
     recipe = export.read_recipe(run)
-    _tensors, best = checkpoints.read_tensors(run / "best.safetensors")
-    _tensors, state = checkpoints.read_tensors(run / "checkpoint.safetensors")
+    _all, best = checkpoints.read_tensors(run / "best.safetensors")
+    _all, state = checkpoints.read_tensors(run / "checkpoint.safetensors")
     at_best = next(r for r in state["epochs"] if r["epoch"] == best["epoch"])
     alignment = figures.alignment
     examples = "".join(f"| {english} | {chinese} |\n" for english, chinese in figures.examples)

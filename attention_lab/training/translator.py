@@ -1,5 +1,6 @@
 """The translator's data: corpus and phrasebook, held-out sentences left out, as batches of ids."""
 
+import hashlib
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -28,12 +29,23 @@ class Data:
     english: Tokenizer
     chinese: Tokenizer
 
+    @property
+    def fingerprint(self) -> str:
+        """Tells whether a run that goes on still has the pairs it began with."""
+        rows = "\n".join(f"{pair.english}\t{pair.chinese}" for pair in self.train)
+        return hashlib.sha256(rows.encode()).hexdigest()
 
-def prepare(path: Path, heldout: Collection[str], recipe: Recipe) -> Data:
+
+def prepare(
+    path: Path,
+    heldout: Collection[str],
+    recipe: Recipe,
+    tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+) -> Data:
     """Read, clean and split the corpus, add the phrasebook, learn the vocabularies.
 
     `heldout` and the phrasebook's own held-out sentences are left out of everything, the
-    vocabularies included.
+    vocabularies included. A run that goes on brings its English and Chinese tokenizers.
     """
     closed = [*heldout, *phrasebook.heldout()]
     pairs = corpus.without(corpus.clean(corpus.read_rows(path)), closed)
@@ -42,13 +54,11 @@ def prepare(path: Path, heldout: Collection[str], recipe: Recipe) -> Data:
     aside = {corpus.key(pair.english) for pair in parts.valid}
     keys = frozenset(corpus.key(sentence) for sentence in closed) | aside
     train = (*parts.train, *(pair for pair in phrases if corpus.key(pair.english) not in aside))
-    return Data(
-        train=train,
-        valid=parts.valid,
-        heldout=keys,
-        english=train_english([pair.english for pair in train], recipe.english_vocabulary),
-        chinese=train_chinese([pair.chinese for pair in train], recipe.chinese_vocabulary),
+    english, chinese = tokenizers or (
+        train_english([pair.english for pair in train], recipe.english_vocabulary),
+        train_chinese([pair.chinese for pair in train], recipe.chinese_vocabulary),
     )
+    return Data(train, parts.valid, keys, english, chinese)
 
 
 def encode(data: Data, pairs: Sequence[Pair]) -> list[Ids]:

@@ -30,14 +30,20 @@ def train_english(sentences: Iterable[str], size: int) -> Tokenizer:
         [normalizers.Replace(old, new) for old, new in (("’", "'"), ("“", '"'), ("”", '"'))]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(ENGLISH_WORDS), "removed", invert=True)
+    sentences = list(sentences)
+    # The trainer numbers letters inside words in no fixed order, and that decides between equally
+    # frequent merges; as "special" tokens, which they are only here, they have their numbers first.
+    letters = sorted({letter for sentence in sentences for letter in sentence} - {" "})
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         min_frequency=3,
-        special_tokens=list(SPECIAL),
+        special_tokens=[*SPECIAL, *("##" + letter for letter in letters)],
         continuing_subword_prefix="##",
         show_progress=False,
     )
-    return _train(tokenizer, sentences, trainer, ["$A", EOS])
+    values = json.loads(_train(tokenizer, sentences, trainer, ["$A", EOS]).to_str())
+    values["added_tokens"] = values["added_tokens"][: len(SPECIAL)]
+    return Tokenizer.from_str(json.dumps(values))
 
 
 def train_chinese(sentences: Iterable[str], size: int) -> Tokenizer:

@@ -24,6 +24,7 @@ def test_the_run_folder(tiny_run: Path) -> None:
         "best.safetensors",
         "checkpoint.safetensors",
         "chinese.json",
+        "data.sha256",
         "english.json",
         "epochs",
         "log.jsonl",
@@ -47,7 +48,7 @@ def test_resume_goes_on(
     folder.mkdir()
     for name in ("best.safetensors", "checkpoint.safetensors", "recipe.json", "log.jsonl"):
         (folder / name).write_bytes((tiny_run / name).read_bytes())
-    for name in ("english.json", "chinese.json"):
+    for name in ("english.json", "chinese.json", "data.sha256"):
         (folder / name).write_bytes((tiny_run / name).read_bytes())
     monkeypatch.setattr(phrasebook, "pairs", lambda: few_phrases)
     files = ["--corpus", corpus_file, "--heldout", heldout_file, "--out", folder]
@@ -56,6 +57,9 @@ def test_resume_goes_on(
     _tensors, state = checkpoints.read_tensors(folder / "checkpoint.safetensors")
     assert state["epoch"] == 3
     failed(train(*files), "--resume")
+    other = tmp_path / "other.tsv"
+    other.write_text("Hi there.\t你好啊。\nShe swam far.\t她游得很远。\n", encoding="utf-8")
+    failed(train("--corpus", other, "--out", folder, "--resume"), "began with another corpus")
 
 
 def test_errors_are_one_sentence(tmp_path: Path, corpus_file: Path) -> None:

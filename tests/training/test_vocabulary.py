@@ -28,6 +28,21 @@ def test_quotes_of_all_kinds_are_one_token() -> None:
     assert tokenize(ENGLISH, "didn’t").ids == tokenize(ENGLISH, "didn't").ids
 
 
+def test_the_same_sentences_give_the_same_vocabulary() -> None:
+    english, chinese = [p.english for p in PAIRS[:400]], [p.chinese for p in PAIRS[:400]]
+    assert len({train_english(english[::i], 300).to_str() for i in (1, -1, 1, -1)}) == 1
+    assert len({train_chinese(chinese[::i], 300).to_str() for i in (1, -1, 1, -1)}) == 1
+
+
+def test_letters_inside_words_are_no_special_tokens() -> None:
+    assert [token.text for token in tokenize(ENGLISH, "##a") if not token.special] == [
+        "#",
+        "#",
+        "a",
+    ]
+    assert len(ENGLISH.get_added_tokens_decoder()) == 4
+
+
 def test_special_tokens_stand_where_the_model_expects_them() -> None:
     assert tokenize(ENGLISH, "The cat").ids[-1] == ENGLISH.token_to_id("[EOS]") == 2
     assert tokenize(CHINESE, "猫").ids[0] == CHINESE.token_to_id("[BOS]") == 1
