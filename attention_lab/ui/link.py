@@ -8,17 +8,24 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attention_lab.i18n import _
 from attention_lab.ui.markup import plain
 
 _DEFAULTS = "_link_defaults"  # session state: key -> value that needs no place in the URL
 _PROBLEMS = "_link_problems"  # session state: sentences to show once
+_PAGE, _MOVED = "_link_page", "_link_moved"  # session state: the page, and whether it is a new one
+_ABSENT = object()
 
 
 def begin() -> None:
     """At the start of a page: forget which keys the last page had in its link."""
+    context = get_script_run_ctx()
+    page = context.page_script_hash if context else ""
     st.session_state[_DEFAULTS] = {}
+    st.session_state[_MOVED] = st.session_state.get(_PAGE) != page
+    st.session_state[_PAGE] = page
 
 
 def restore(key: str, options: Iterable[Any], default: Any) -> Any:
@@ -34,9 +41,7 @@ def restore(key: str, options: Iterable[Any], default: Any) -> Any:
         )
         _complain(message.format(key=key, asked=asked[:80], used=_written(default)))
     current = known.get(asked or "", default) if asked else st.session_state.get(key, default)
-    st.session_state[key] = current if _written(current) in known else default
-    _defaults()[key] = default
-    return st.session_state[key]
+    return _put(key, current if _written(current) in known else default, default)
 
 
 def forget(*keys: str) -> None:
@@ -58,17 +63,13 @@ def restore_list(key: str, options: Sequence[str]) -> list[str]:
                 )
                 _complain(message.format(key=key, asked=value[:80]))
         st.session_state[key] = list(dict.fromkeys(asked))
-    st.session_state[key] = [value for value in st.session_state[key] if value in known]
-    _defaults()[key] = []
-    return list(st.session_state[key])
+    return list(_put(key, [value for value in st.session_state[key] if value in known], []))
 
 
 def restore_text(key: str, default: str) -> str:
     """The same for free text."""
-    if key not in st.session_state:
-        st.session_state[key] = st.query_params.get(key, default)
-    _defaults()[key] = default
-    return str(st.session_state[key])
+    asked = st.query_params.get(key, default)
+    return str(_put(key, st.session_state.get(key, asked), default))
 
 
 def write(leave_out: Sequence[str] = ()) -> None:
@@ -94,6 +95,15 @@ def explain() -> None:
 
 def _complain(problem: str) -> None:
     st.session_state.setdefault(_PROBLEMS, []).append(problem)
+
+
+def _put(key: str, value: Any, default: Any) -> Any:
+    """Set the state of a widget, but only where that changes something: setting it again could undo
+    what the user does meanwhile. On a new page the widget is a new one and has to be told."""
+    if st.session_state.get(_MOVED) or st.session_state.get(key, _ABSENT) != value:
+        st.session_state[key] = value
+    _defaults()[key] = default
+    return value
 
 
 def _defaults() -> dict[str, Any]:
