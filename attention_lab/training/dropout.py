@@ -43,10 +43,11 @@ def use_byte_dropout(module: nn.Module, p: float, p_inner: float) -> None:
     """Put `ByteDropout` in the place of every dropout of `module`.
 
     `p` holds for embeddings and what sublayers add, `p_inner` for attention weights and the inner
-    layer of the feed-forward net. Parameters and their names stay as they are.
+    layer of the feed-forward net. Parameters and their names stay as they are; called again, it
+    changes the shares.
     """
     for name, child in list(module.named_modules()):
-        if isinstance(child, nn.Dropout):
+        if isinstance(child, nn.Dropout | ByteDropout):
             parent, _dot, own = name.rpartition(".")
             inner = parent.endswith(("attn", "mlp"))
             setattr(module.get_submodule(parent), own, ByteDropout(p_inner if inner else p))

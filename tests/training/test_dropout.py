@@ -47,6 +47,8 @@ def test_a_model_keeps_its_parameters() -> None:
     use_byte_dropout(module, 0.25, 0.5)
     assert list(module.state_dict()) == list(before)
     assert not any(isinstance(child, nn.Dropout) for child in module.modules())
+    use_byte_dropout(module, 0.1, 0.1)
+    use_byte_dropout(module, 0.25, 0.5)  # called again, it changes the shares
     found = {n: c.threshold for n, c in module.named_modules() if isinstance(c, ByteDropout)}
     assert found["encoder.embed.dropout"] == found["decoder.layers.1.dropout"] == 64
     assert (

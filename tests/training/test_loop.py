@@ -13,6 +13,7 @@ from attention_lab.errors import ModelError
 from attention_lab.model.transformer import Transformer
 from attention_lab.training import checkpoints
 from attention_lab.training.batches import Batch, make_batches
+from attention_lab.training.dropout import ByteDropout
 from attention_lab.training.loop import Run, initialise, mean_loss
 from attention_lab.training.recipe import Recipe
 from tests.factories import tiny_config, tiny_module
@@ -151,6 +152,16 @@ def test_a_broken_checkpoint_is_named(tmp_path: Path) -> None:
         new_run(tmp_path, resume=True)
     with pytest.raises(ModelError, match="no checkpoint to average"):
         checkpoints.average([])
+
+
+def test_late_epochs_regularise_more(tmp_path: Path) -> None:
+    recipe = Recipe(**{**RECIPE.__dict__, "plain_epochs": 1, "late_dropout": 0.5, "r_drop": 4.0})
+    late, plain = new_run(tmp_path / "late", recipe), new_run(tmp_path / "plain")
+    losses = [[(s.epoch, s.loss) for s in run.steps(2, 1e9)] for run in (late, plain)]
+    for (epoch_number, one), (_same, other) in zip(*losses, strict=True):
+        assert (one == other) == (epoch_number == 0)
+    shares = {c.threshold for c in late.module.modules() if isinstance(c, ByteDropout)}
+    assert shares == {128, 0}
 
 
 def test_padding_changes_nothing() -> None:
