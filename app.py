@@ -14,6 +14,7 @@ use_style()
 pages = [
     st.Page("pages/explore.py", title=_("Explore"), icon=":material/grid_on:", default=True),
     st.Page("pages/steps.py", title=_("Step by step"), icon=":material/footprint:"),
+    st.Page("pages/heads.py", title=_("Heads"), icon=":material/category_search:"),
     st.Page("pages/translate.py", title=_("Translate"), icon=":material/translate:"),
 ]
 st.navigation(pages).run()

@@ -44,20 +44,25 @@ def is_translator(model: Model) -> bool:
 
 def pickers(config: ModelConfig) -> Place:
     """Choose the kind of attention (where there are several), the layer and the head."""
+    return layer_and_head(config, part_switch(config))
+
+
+def part_switch(config: ModelConfig) -> str:
+    """Choose the kind of attention; drawn only where there are several."""
     kinds = parts(config)
-    part: str | None = kinds[0]
-    if len(kinds) > 1:
-        part = st.segmented_control(
-            _("Attention"),
-            kinds,
-            key="part",
-            persist_state="session",
-            required=True,
-            format_func=part_name,
-            label_visibility="collapsed",
-            wrap=True,
-        )
-    return layer_and_head(config, part or kinds[-1])
+    if len(kinds) == 1:
+        return kinds[0]
+    part = st.segmented_control(
+        _("Attention"),
+        kinds,
+        key="part",
+        persist_state="session",
+        required=True,
+        format_func=part_name,
+        label_visibility="collapsed",
+        wrap=True,
+    )
+    return part or kinds[-1]
 
 
 def layer_and_head(config: ModelConfig, part: str) -> Place:

@@ -1,0 +1,282 @@
+"""The table of all heads, their measured roles, and the way from a head to Explore."""
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import pandas as pd
+import streamlit as st
+from cachetools import LRUCache, cached
+
+from attention_lab.analysis.heads import MEASURES, PLACE, baseline_table, head_table
+from attention_lab.analysis.roles import (
+    DRAWS,
+    HALF,
+    SENTENCES,
+    Progress,
+    RoleScores,
+    measure_roles,
+    n_runs,
+)
+from attention_lab.i18n import _
+from attention_lab.tracing.trace import Trace
+from attention_lab.ui import link
+from attention_lab.ui.markup import plain
+from attention_lab.ui.runs import load_model
+from attention_lab.zoo.loaded import Model
+
+Source = Literal["yours", "fixed"]
+SOURCES: tuple[Source, ...] = get_args(Source)
+PERCENTS = range(10, 96, 5)
+_ASKED = "_roles_asked_for"  # session state: names of models
+QUICK = 50_000_000  # parameters; roles of larger models are measured when they are asked for
+
+
+@cached(LRUCache(8), key=lambda model, progress=None: model, condition=threading.Condition())
+def roles_of(model: str, progress: Progress | None = None) -> RoleScores:
+    """The measured roles of a model: once for all sessions, since the sentences are fixed."""
+    return measure_roles(load_model(model), progress)
+
+
+def restore() -> None:
+    """The state of the table from the link."""
+    link.restore("of", SOURCES, "yours")
+    link.restore("role", PERCENTS, 50)
+
+
+def all_heads(trace: Trace, part: str) -> None:
+    """The table; a tick opens the head on Explore. Under it the roles with their thresholds."""
+    scores = _roles(trace.model)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = _source() if scores is not None else "yours"
+        percent = _threshold() if scores is not None else 50
+    of_text = head_table(trace)
+    table = of_text if source == "yours" or scores is None else scores.mean
+    names = _role_texts(scores, percent / 100)
+    shown = table.assign(roles=names, induction=_induction(scores, len(table)))
+    here = shown["part"] == part
+    chosen = shown[here].reset_index(drop=True)
+    selected = st.dataframe(
+        chosen[["layer", "head", "roles", *_measured(chosen)]],
+        hide_index=True,
+        height=392,
+        key=f"heads_{part}",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config=_columns(),
+        placeholder="–",
+        alt=_("All heads with their measures and roles"),
+    )
+    st.caption(_("Click a column to sort by it; tick a row to open that head on Explore."))
+    if rows := selected["selection"]["rows"]:
+        open_head(*chosen.loc[rows[0], ["layer", "head"]])
+    if source == "yours":
+        _baseline(baseline_table(trace), part)
+    if scores is not None:
+        _summary(scores, percent / 100, part)
+    st.download_button(
+        _("Download as CSV"),
+        lambda: _file(of_text, scores).to_csv(index=False),
+        file_name=f"heads-{trace.model.name}.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def open_head(layer: int, head: int) -> None:
+    """Go to Explore with this head chosen; the part is the one that is chosen here already."""
+    st.session_state["layer"], st.session_state["head"] = int(layer), int(head)
+    st.switch_page("pages/explore.py")
+
+
+def _roles(model: Model) -> RoleScores | None:
+    """The model's roles; of a large model only once somebody has asked for them."""
+    size = sum(p.numel() for p in model.module.parameters())
+    n = n_runs(model)
+    asked = model.name in st.session_state.get(_ASKED, ())
+    if size > QUICK and not asked and model.name not in roles_of.cache:
+        text = _("Measure the roles: {n} runs of the model on fixed texts").format(n=n)
+        st.button(
+            text,
+            key="measure",
+            icon=":material/science:",
+            type="primary",
+            on_click=_ask,
+            args=(model.name,),
+        )
+        return None
+    if model.name in roles_of.cache:
+        return roles_of(model.name)
+    text = _("Measuring the roles: {done} of {n} runs of the model on fixed texts …")
+    bar = st.progress(0.0, text=text.format(done=0, n=n))
+
+    def show(done: int, n: int) -> None:
+        bar.progress(done / n, text=text.format(done=done, n=n))
+
+    scores = roles_of(model.name, show)
+    bar.empty()
+    return scores
+
+
+def _ask(model: str) -> None:
+    st.session_state[_ASKED] = {*st.session_state.get(_ASKED, ()), model}
+
+
+def _source() -> Source:
+    names = {"yours": _("on your sentence"), "fixed": _("mean over {n} fixed sentences")}
+    source = st.segmented_control(
+        _("Measured"),
+        SOURCES,
+        required=True,
+        key="of",
+        persist_state="session",
+        format_func=lambda source: names[source].format(n=len(SENTENCES)),
+    )
+    return source or "yours"
+
+
+def _threshold() -> int:
+    return int(
+        st.select_slider(
+            _("A role needs a score of at least (percent)"),
+            PERCENTS,
+            key="role",
+            persist_state="session",
+            width=320,
+        )
+    )
+
+
+def role_names() -> dict[str, str]:
+    """The roles in words."""
+    return {
+        "first": _("first token"),
+        "self": _("itself"),
+        "previous": _("previous token"),
+        "next": _("next token"),
+        "separators": _("separators"),
+        "repeated": _("repeated token"),
+        "induction": _("induction"),
+    }
+
+
+def _role_texts(scores: RoleScores | None, threshold: float) -> Sequence[str]:
+    """Each head's roles with score and spread; a head that shows nothing has no text."""
+    if scores is None:
+        return ""
+    words = role_names()
+    return [
+        " · ".join(
+            f"{words[role]} {scores.mean[role].iloc[row]:.2f} ± {scores.spread[role].iloc[row]:.2f}"
+            for role in roles
+        )
+        for row, roles in enumerate(scores.labels(threshold))
+    ]
+
+
+def _induction(scores: RoleScores | None, n: int) -> pd.Series:
+    return pd.Series([float("nan")] * n) if scores is None else scores.mean["induction"]
+
+
+def _measured(table: pd.DataFrame) -> list[str]:
+    """The measures that say something here; the others would be empty columns."""
+    return [name for name in (*MEASURES, "induction") if table[name].notna().any()]
+
+
+def _columns() -> dict[str, Any]:
+    """Headings, formats and explanations."""
+    share = _(
+        "The share of its attention, 0 to 1, that a query gives to {what}; mean over queries."
+    )
+    what = {
+        "first": (_("first"), _("the first token")),
+        "self": (_("itself"), _("itself")),
+        "previous": (_("previous"), _("the token before it")),
+        "next": (_("next"), _("the token after it")),
+        "separators": (_("separators"), _("special tokens and punctuation, the first token apart")),
+        "repeated": (_("repeated"), _("earlier occurrences of the same token")),
+    }
+    columns: dict[str, Any] = {
+        name: st.column_config.ProgressColumn(
+            label, help=share.format(what=words), format="%.2f", min_value=0, max_value=1
+        )
+        for name, (label, words) in what.items()
+    }
+    induction = _(
+        "On {n} random tokens and the same again: mean weight from a token of the second half to "
+        "the token after its first occurrence; mean over {draws} draws."
+    )
+    columns["induction"] = st.column_config.ProgressColumn(
+        _("induction"),
+        help=induction.format(n=HALF, draws=DRAWS),
+        format="%.2f",
+        min_value=0,
+        max_value=1,
+    )
+    entropy = _("How widely a query spreads its attention, in bits: 0 = one token only.")
+    distance = _("How far it looks: the mean of weight times distance, in tokens.")
+    return columns | {
+        "layer": st.column_config.NumberColumn(_("layer"), width=60),
+        "head": st.column_config.NumberColumn(_("head"), width=60),
+        "roles": st.column_config.TextColumn(
+            _("roles"), help=_("Measured on fixed texts; score ± spread."), width=210
+        ),
+        "entropy": st.column_config.NumberColumn(_("entropy"), help=entropy, format="%.2f"),
+        "distance": st.column_config.NumberColumn(_("distance"), help=distance, format="%.2f"),
+    }
+
+
+def _baseline(even: pd.DataFrame, part: str) -> None:
+    """What heads that choose nothing would score on this sentence."""
+    mean = even[even["part"] == part][list(MEASURES)].mean().dropna()
+    words = {"entropy": _("entropy"), "distance": _("distance")} | role_names()
+    numbers = ", ".join(f"{words[str(name)]} {value:.2f}" for name, value in mean.items())
+    text = _("To compare: uniform weights under the same mask on this sentence give {numbers}.")
+    st.caption(plain(text.format(numbers=numbers)))
+
+
+def _summary(scores: RoleScores, threshold: float, part: str) -> None:
+    """Each role: how many heads have it, threshold, baseline, and its best head with spread."""
+    here = scores.mean["part"] == part
+    without = sum(not roles for roles in pd.Series(scores.labels(threshold))[here])
+    text = _(
+        "A head has a role if its mean score over the fixed texts reaches the threshold, and lies "
+        "above the baseline by more than its spread (standard deviation over the texts). {n} of "
+        "{all} heads show none of these roles and get no label. Roles belong to the model as it "
+        "was trained; the sidebar's changes do not touch them."
+    )
+    st.markdown(plain(text.format(n=without, all=int(here.sum()))))
+    number = st.column_config.NumberColumn
+    summary = scores.summary(part, threshold)
+    st.dataframe(
+        summary.assign(role=summary["role"].map(role_names())),
+        hide_index=True,
+        column_config={
+            "role": _("role"),
+            "heads": _("heads with it"),
+            "threshold": number(_("threshold"), format="%.2f"),
+            "baseline": number(_("baseline (uniform weights)"), format="%.3f"),
+            "score": number(_("highest score"), format="%.3f"),
+            "spread": number(_("its spread (±)"), format="%.3f"),
+            "layer": _("its layer"),
+            "head": _("its head"),
+        },
+        alt=_("Roles and thresholds"),
+    )
+    with st.expander(_("The fixed texts"), icon=":material/list:"):
+        st.code("\n".join(SENTENCES), language=None)
+        if scores.mean["induction"].notna().any():
+            text = _("Induction: {n} random words of the vocabulary, repeated; {draws} draws.")
+            st.caption(text.format(n=HALF, draws=DRAWS))
+
+
+def _file(of_text: pd.DataFrame, scores: RoleScores | None) -> pd.DataFrame:
+    """Everything as one table: this sentence, and mean, spread and baseline of the fixed texts."""
+    if scores is None:
+        return of_text
+    tables = {"mean": scores.mean, "spread": scores.spread, "baseline": scores.baseline}
+    parts = [of_text]
+    for name, table in tables.items():
+        parts.append(table.drop(columns=PLACE).add_prefix(f"{name}_"))
+    return pd.concat(parts, axis="columns")
