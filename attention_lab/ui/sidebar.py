@@ -37,20 +37,22 @@ def sidebar() -> Shared | None:
         pull.offer(missing)
         return None
     with st.sidebar:
-        model = _model(here)
-        if model is not None:
+        model = _load(_pick(here))
+        if isinstance(model, Model):
             card(model)
             mask = _mask()
             off = _off(model.config)
         pull.offer(missing)
-    if model is None:
+    if isinstance(model, LabError):
+        text = _("{error} Choose another model, or remove this one and pull it again.")
+        st.error(plain(text.format(error=model)))
         return None
     return Shared(model, mask, off)
 
 
-def _model(here: list[str]) -> Model | None:
+def _pick(here: list[str]) -> str:
     link.restore("model", here, here[0])
-    name = st.selectbox(
+    return st.selectbox(
         _("Model"),
         here,
         key="model",
@@ -58,18 +60,23 @@ def _model(here: list[str]) -> Model | None:
         format_func=_describe,
         on_change=_forget_places,
     )
+
+
+def _load(name: str) -> Model | LabError:
     try:
         with st.spinner(_("Loading the model …"), show_time=True):
-            model = load_model(name)
+            return load_model(name)
     except LabError as error:
-        st.error(plain(str(error)))
-        return None
-    return model
+        return error
 
 
 def _describe(name: str) -> str:
     """A model in the picker: name, whether it is trained, and its size on disk."""
-    trained = _("trained") if native.read_card(store.place(name)).trained else _("untrained")
+    try:
+        card = native.read_card(store.place(name))
+    except LabError:
+        return _("{name} · cannot be read").format(name=name)
+    trained = _("trained") if card.trained else _("untrained")
     size = sum(file.stat().st_size for file in store.place(name).glob("*.safetensors")) / 1e6
     text = _("{name} · {trained} · {size:.0f} MB")
     return text.format(name=name, trained=trained, size=size)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 from attention_lab.ui import runs
 from attention_lab.zoo import native, store
@@ -40,6 +41,18 @@ def home(_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     forget()
     yield _models
     forget()
+
+
+@pytest.fixture(autouse=True)
+def _app_runs_around_its_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a server once its first session has run app.py; AppTest forgets it before each run."""
+    real = PagesManager.__init__
+
+    def init(self: PagesManager, *arguments: object, **options: object) -> None:
+        real(self, *arguments, **options)  # type: ignore[arg-type]
+        PagesManager.uses_pages_directory = False
+
+    monkeypatch.setattr(PagesManager, "__init__", init)
 
 
 @pytest.fixture
