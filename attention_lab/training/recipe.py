@@ -29,6 +29,7 @@ class Recipe:
     r_drop: float = 4.0
     subword_dropout: float = 0.1
     rewrite: float = 0.1  # share of sentences seen in another spelling ("do not", no full stop)
+    join: float = 0.1  # share of sentences seen together with another one, after `plain_epochs`
     batch_tokens: int = 2_400  # a side, with padding
     warmup: int = 1_000  # steps
     lr_factor: float = 0.4

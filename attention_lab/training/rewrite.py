@@ -44,6 +44,11 @@ def lower_first(pair: Pair) -> Pair:
     return Pair(pair.english[0].lower() + pair.english[1:], pair.chinese)
 
 
+def join(first: Pair, second: Pair) -> Pair:
+    """Two sentences as one text: the corpus has few long ones, and users type them."""
+    return Pair(f"{first.english} {second.english}", first.chinese + second.chinese)
+
+
 REWRITES: tuple[Callable[[Pair], Pair], ...] = (lengthen, shorten, without_stop, lower_first)
 
 

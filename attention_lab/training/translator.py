@@ -13,7 +13,7 @@ from attention_lab.training.batches import Batch, Ids, make_batches
 from attention_lab.training.corpus import Pair
 from attention_lab.training.loop import Epoch
 from attention_lab.training.recipe import Recipe
-from attention_lab.training.rewrite import rewrite
+from attention_lab.training.rewrite import join, rewrite
 from attention_lab.training.vocabulary import SubwordDropout, train_chinese, train_english
 
 N_VALID = 400  # English sentences of the corpus set aside for the loss
@@ -83,6 +83,8 @@ def epoch_batches(data: Data, recipe: Recipe) -> Epoch:
         ids: list[Ids] = []
         for original in data.train:
             pair = rewrite(original, recipe.rewrite, rng)
+            if epoch >= recipe.plain_epochs and rng.random() < recipe.join:
+                pair = join(pair, rng.choice(data.train))
             if corpus.key(pair.english) in data.heldout:
                 pair = original
             ids.append((english.encode(pair.english, rng), chinese.encode(pair.chinese, rng)))

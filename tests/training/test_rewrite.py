@@ -5,6 +5,7 @@ import pytest
 from attention_lab.training.corpus import Pair
 from attention_lab.training.rewrite import (
     REWRITES,
+    join,
     lengthen,
     lower_first,
     rewrite,
@@ -32,6 +33,11 @@ def test_english_changes_and_chinese_stays(change: object, english: str, wanted:
 
 def test_the_stop_goes_on_both_sides() -> None:
     assert without_stop(Pair("He ran.", "他跑了。")) == Pair("He ran", "他跑了")
+
+
+def test_join() -> None:
+    joined = join(Pair("He ran.", "他跑了。"), Pair("I slept.", "我睡了。"))
+    assert joined == Pair("He ran. I slept.", "他跑了。我睡了。")
 
 
 def test_the_share_is_kept() -> None:
