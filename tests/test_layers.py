@@ -14,20 +14,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 # Each part may import what stands to its left, and itself.
 ORDER = (
-    *("errors", "i18n", "config", "labels", "tokens", "model", "zoo", "tracing"),
-    *(
-        "generation",
-        "beam",
-        "training",
-        "analysis",
-        "walk",
-        "clinic",
-        "figures",
-        "__init__",
-        "__main__",
-        "ui",
-        "pages",
-    ),
+    *("errors", "i18n", "config", "labels", "tokens", "model", "zoo"),
+    *("tracing", "generation", "beam", "training", "analysis", "walk", "clinic"),
+    *("figures", "__init__", "__main__", "ui", "pages"),
 )
 PACKAGE = sorted((ROOT / "attention_lab").rglob("*.py"))
 SCRIPTS = [*ROOT.glob("app.py"), *sorted((ROOT / "pages").glob("*.py"))]
@@ -197,6 +186,7 @@ def test_no_module_reaches_transformers() -> None:
 
 
 def test_the_app_starts_without_the_development_packages() -> None:
+    assert APP_IMPORTS
     development = pinned("requirements-dev.txt") - pinned("requirements.txt")
     assert "pytest" in development
     loaded_after(APP_IMPORTS, without=development)
