@@ -59,14 +59,15 @@ def steps(request: Request, shared: Shared) -> None:
         site = trace[place.site]
         rows = [token.label for token in site.query_tokens]
         keys = [token.label for token in site.key_tokens]
-        query = walkthrough.token_picker("query", _("Query: the token that looks"), rows)
-        key = walkthrough.token_picker("key", _("Key: the token of the single score"), keys)
+        with st.container(horizontal=True):
+            query = walkthrough.token_picker("query", _("Query (looks)"), rows)
+            key = walkthrough.token_picker("key", _("Key (of the single score)"), keys)
     inputs = of_trace(trace, place.site)
     stages = walk(inputs, place.head, query, key)
     with right:
         stage = walkthrough.stage_switch(stages)
         st.toggle(_("Show the numbers as tables"), key="tables", persist_state="session")
-        walkthrough.pictures(stage, rows, keys, place.head, query)
+        walkthrough.pictures(stage, rows, keys, place.head, query, key)
     with left:
         walkthrough.explanation(stage)
         model_numbers = captured(trace, place.site, place.head, query)

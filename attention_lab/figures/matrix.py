@@ -40,7 +40,8 @@ def matrix(
     if values.size <= WRITE_CELLS and kind != "mask":
         cells |= {"text": [[_short(v) for v in row] for row in values], "texttemplate": "%{text}"}
     layout = {
-        "xaxis": _axis(columns, values.shape[1]) | {"side": "top"},
+        "xaxis": _axis(columns, values.shape[1])
+        | {"side": "top", "tickangle": -60 if columns is not None and len(columns) > 6 else 0},
         "yaxis": _axis(rows, len(rows)) | {"range": [len(rows) - 0.5, -0.5]},
         "plot_bgcolor": scales.MASKED if not np.isfinite(values).all() else "rgba(0,0,0,0)",
         "margin": {"l": 8, "r": 24, "t": 8, "b": 8},
@@ -76,8 +77,8 @@ def _axis(labels: Sequence[str] | None, n: int) -> dict[str, object]:
     step = -(-n // 48)
     places = list(range(0, n, step))
     names = [escape(labels[i]) for i in places]
-    turn = {"tickangle": -60 if n > 6 else 0, "ticklabeloverflow": "allow"}
-    return axis | {"tickvals": places, "ticktext": names, "tickfont": font, **turn}
+    axis["ticklabeloverflow"] = "allow"
+    return axis | {"tickvals": places, "ticktext": names, "tickfont": font}
 
 
 def _frame(row: int, n_columns: int) -> dict[str, object]:

@@ -42,12 +42,14 @@ def toy_mode() -> None:
         st.error(plain(str(error)))
         return
     with right:
-        head = walkthrough.token_picker("toy_head", _("Head"), [str(i) for i in range(heads)])
-        query = walkthrough.token_picker("query", _("Query: the token that looks"), words)
-        key = walkthrough.token_picker("key", _("Key: the token of the single score"), words)
+        with st.container(horizontal=True):
+            names = [_("head") for _i in range(heads)]
+            head = walkthrough.token_picker("toy_head", _("Head"), names) if heads > 1 else 0
+            query = walkthrough.token_picker("query", _("Query (looks)"), words)
+            key = walkthrough.token_picker("key", _("Key (of the single score)"), words)
         stages = walk(inputs, head, query, key)
         stage = walkthrough.stage_switch(stages)
-        walkthrough.pictures(stage, words, words, head, query)
+        walkthrough.pictures(stage, words, words, head, query, key)
         walkthrough.explanation(stage)
     link.explain()
     link.write()

@@ -105,7 +105,7 @@ def explanation(stage: Stage) -> None:
     st.latex(stage.formula)
     shapes = {"before": _shape(stage.before), "after": _shape(stage.after)}
     st.caption(plain(_("Shape: {before} → {after}").format(**shapes)))
-    st.code(stage.code, language="python")
+    st.code(stage.code, language="python", wrap_lines=True)
 
 
 def words() -> dict[str, str]:
@@ -133,22 +133,23 @@ def words() -> dict[str, str]:
     }
 
 
-def pictures(stage: Stage, rows: Sequence[str], keys: Sequence[str], head: int, query: int) -> None:
-    """Every array of the stage as a heatmap; a single number as a number."""
+def pictures(
+    stage: Stage, rows: Sequence[str], keys: Sequence[str], head: int, query: int, key: int
+) -> None:
+    """Every array of the stage as a heatmap, the chosen token framed; a single number as one."""
     for name, tensor in stage.arrays.items():
         array, labels, columns = _matrix_of(name, tensor, rows, keys, head)
         if array is None:
             st.metric(name, f"{float(tensor):.6f}")
             continue
         st.markdown(f"**{plain(name)}** {plain(_of_head(tensor, head))}")
-        chosen = query if len(labels) == len(rows) > 1 and labels == list(rows) else None
+        chosen = None if len(array) == 1 else key if name in KEY_ROWS else query
         figure = matrix(array, labels, columns, _kind(name), chosen)
         alt = _("{name} as a heatmap").format(name=name)
         st.plotly_chart(figure, key=f"stage_{stage.key}_{name}", config=CHART, alt=alt)
         if st.session_state.get("tables"):
-            st.dataframe(
-                as_frame(array, labels, columns), alt=_("The numbers of {name}").format(name=name)
-            )
+            alt = _("The numbers of {name}").format(name=name)
+            st.dataframe(as_frame(array, labels, columns), alt=alt)
 
 
 def as_frame(array: np.ndarray, rows: Sequence[str], columns: Sequence[str] | None) -> pd.DataFrame:

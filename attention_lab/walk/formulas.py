@@ -23,7 +23,7 @@ def projections(inputs: Inputs) -> str:
     q, k, v = (f"{s}W_{n}{b}" for s, n, b in zip((x, y, y), "QKV", biases, strict=True))
     if inputs.angles is not None:
         q, k = rf"R_i({q})", rf"R_j({k})"
-    return rf"q={q},\quad k={k},\quad v={v}"
+    return rf"\begin{{aligned}}q&={q}\\k&={k}\\v&={v}\end{{aligned}}"
 
 
 def one_score(query: int, key: int, d_head: int) -> str:
