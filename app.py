@@ -16,5 +16,6 @@ pages = [
     st.Page("pages/steps.py", title=_("Step by step"), icon=":material/footprint:"),
     st.Page("pages/heads.py", title=_("Heads"), icon=":material/category_search:"),
     st.Page("pages/translate.py", title=_("Translate"), icon=":material/translate:"),
+    st.Page("pages/clinic.py", title=_("Clinic"), icon=":material/healing:"),
 ]
 st.navigation(pages).run()

@@ -19,6 +19,11 @@ def use_language(language: str) -> None:
     _language.set(language)
 
 
+def language() -> str:
+    """The language of this context; a part of the key of every cache that keeps text."""
+    return _language.get()
+
+
 def _(message: str) -> str:
     """Translate a whole sentence; fill placeholders afterwards with `str.format`."""
     return _catalogue(_language.get()).gettext(message)

@@ -142,15 +142,18 @@ def _parts(subject: Subject, layer: int) -> tuple[Part, Part, Part, Part]:
     elif kind == "alibi":
         bias = positions.alibi_bias(config.n_heads, subject.n, subject.n)
     mask = torch.tensor(subject.site.mask[None, :, : subject.n, : subject.n])
-    attention = block.get_submodule("self_attn")
+    attention, mlp = block.get_submodule("self_attn"), block.get_submodule("mlp")
 
     def attend(x: Tensor) -> Tensor:
         x = x[None]
         out: Tensor = attention(x, x, mask, angles, bias)
         return out[0]
 
-    mlp, n1, n2 = (block.get_submodule(name) for name in ("mlp", "self_norm", "mlp_norm"))
-    return attend, mlp, n1, n2
+    def feed(x: Tensor) -> Tensor:
+        out: Tensor = mlp(x[None])
+        return out[0]
+
+    return attend, feed, block.get_submodule("self_norm"), block.get_submodule("mlp_norm")
 
 
 def sameness(x: Float[Tensor, "n d_model"]) -> float:

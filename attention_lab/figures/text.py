@@ -17,7 +17,12 @@ def axis(tokens: Sequence[Token], most: int) -> dict[str, object]:
 
     Every position is named on hover; where there are too many to write, every k-th has a tick.
     """
-    names = [escape(token.label) for token in tokens]
+    return label_axis([token.label for token in tokens], most)
+
+
+def label_axis(labels: Sequence[str], most: int) -> dict[str, object]:
+    """The same for any labels."""
+    names = [escape(label) for label in labels]
     step = -(-len(names) // most)
     places = list(range(0, len(names), step))
     return {
