@@ -10,6 +10,10 @@ from attention_lab.generation import Decoding, Generation, LogProbabilities, Ste
 from attention_lab.i18n import _
 from attention_lab.zoo.loaded import Model
 
+# Stronger than the usual 0.6 to 1: with less the translator leaves out ends of sentences. Chosen on
+# the sentences set aside for its held-out loss, not on those its quality is measured on.
+PENALTY = 2.0
+
 
 @dataclass(frozen=True)
 class Node:
@@ -44,7 +48,7 @@ def beam_search(
     text: str,
     width: int = 4,
     max_new_tokens: int = 128,
-    penalty: float = 1.0,
+    penalty: float = PENALTY,
     n_candidates: int = 10,
 ) -> Beam:
     """Keep the `width` best hypotheses at each step; the best finished one by `score` wins.

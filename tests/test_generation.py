@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_lab.beam import beam_search, score
+from attention_lab.beam import PENALTY, beam_search, score
 from attention_lab.config import Kind
 from attention_lab.errors import InputError, LimitError
 from attention_lab.generation import generate, greedy
@@ -59,7 +59,7 @@ def test_a_beam_of_one_is_greedy(kind: Kind) -> None:
     for model in models(kind):
         beam, plain = beam_search(model, TEXT, width=1, max_new_tokens=10), greedy(model, TEXT, 10)
         assert beam.best == plain
-        assert beam.score == pytest.approx(score(plain.log_probability, len(plain.steps), 1.0))
+        assert beam.score == pytest.approx(score(plain.log_probability, len(plain.steps), PENALTY))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,7 +91,7 @@ def test_a_wide_beam_finds_the_best_of_all_sequences() -> None:
         if a != eos and b == eos
     }
     both[(eos,)] = float(first[eos])
-    best = max(both, key=lambda ids: score(both[ids], len(ids), 1.0))
+    best = max(both, key=lambda ids: score(both[ids], len(ids), PENALTY))
     beam = beam_search(model, TEXT, width=12, max_new_tokens=2)
     assert tuple(step.id for step in beam.best.steps) == best
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_lab.beam import score
+from attention_lab.beam import PENALTY, score
 from attention_lab.model.cache import KeyValueCache
 from attention_lab.model.transformer import Transformer
 from attention_lab.training.batches import BOS_ID, EOS_ID, PAD_ID, pad
@@ -64,7 +64,7 @@ class _Search:
 
 
 def translate_all(
-    model: Model, sentences: Sequence[str], width: int = 1, penalty: float = 1.0, most: int = 80
+    model: Model, sentences: Sequence[str], width: int = 1, penalty: float = PENALTY, most: int = 80
 ) -> list[str]:
     """The translation of each sentence, by beam search of the given width; 1 is greedy."""
     assert model.target_tokenizer is not None

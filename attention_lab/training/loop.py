@@ -116,6 +116,7 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(recipe.seed)
         initialise(module, recipe.d_model)
+        dropout.use_byte_dropout(module, recipe.dropout, recipe.inner_dropout)
         self.threads = threads
         self._trained = tuple(module.parameters())
         self._pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
@@ -137,9 +138,6 @@ class Run:
         saved = self.state.seconds
         while self.state.epoch < epochs and self.state.seconds < seconds:
             batches = self.epoch_batches(self.state.epoch)
-            recipe = self.recipe
-            p = recipe.late_dropout if self._is_late else recipe.dropout
-            dropout.use_byte_dropout(self.module, p, recipe.inner_dropout)
             self.batches_in_epoch = len(batches)
             while self.state.batch < len(batches):
                 if self.state.seconds >= seconds:
@@ -175,11 +173,6 @@ class Run:
             path, checkpoints.pack(self.module, self.optimizer), asdict(self.state)
         )
 
-    @property
-    def _is_late(self) -> bool:
-        """Whether this epoch is one with the stronger regularisation."""
-        return self.state.epoch >= self.recipe.plain_epochs
-
     def _rate(self) -> float:
         recipe = self.recipe
         return learning_rate(self.state.step, recipe.d_model, recipe.warmup, recipe.lr_factor)
@@ -212,12 +205,11 @@ class Run:
     def _gradients(self, number: int, shard: Batch, n: int) -> tuple[float, tuple[Tensor, ...]]:
         """The part that a shard has in the mean loss over the batch's `n` tokens; its gradient."""
         recipe = self.recipe
-        r_drop = recipe.r_drop if self._is_late else 0.0
         with dropout.drawing_from(hash((recipe.seed, self.state.step, number)) % 2**63):
             with torch.autocast("cpu", torch.bfloat16, enabled=recipe.bf16):
-                logits, labels = token_logits(self.module, shard, copies=2 if r_drop else 1)
-            if r_drop:
-                loss = r_drop_loss(logits, labels, recipe.label_smoothing, r_drop)
+                logits, labels = token_logits(self.module, shard, copies=2 if recipe.r_drop else 1)
+            if recipe.r_drop:
+                loss = r_drop_loss(logits, labels, recipe.label_smoothing, recipe.r_drop)
             else:
                 loss = smoothed_loss(logits, labels, recipe.label_smoothing)
             part = loss * (len(labels) / n)

@@ -22,14 +22,11 @@ class Recipe:
     dropout: float = 0.2  # embeddings, and what each sublayer adds
     inner_dropout: float = 0.0  # attention weights, and inside the feed-forward net
     label_smoothing: float = 0.1
-    # A small corpus is soon known by heart. From then on more dropout, and R-Drop: two masks that
-    # must agree; 0 is one mask and half the work.
-    plain_epochs: int = 20
-    late_dropout: float = 0.3
-    r_drop: float = 4.0
+    r_drop: float = 0.0  # weight of the agreement of two dropout masks; 0: one mask, half the work
     subword_dropout: float = 0.1
     rewrite: float = 0.1  # share of sentences seen in another spelling ("do not", no full stop)
-    join: float = 0.1  # share of sentences seen together with another one, after `plain_epochs`
+    join: float = 0.1  # share of sentences that are seen together with another one …
+    plain_epochs: int = 20  # … after so many epochs without
     batch_tokens: int = 2_400  # a side, with padding
     warmup: int = 1_000  # steps
     lr_factor: float = 0.4

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from attention_lab.beam import PENALTY
 from attention_lab.i18n import _
 from attention_lab.training import checkpoints, corpus, evaluation, export, phrasebook
 from attention_lab.training.decoding import translate_all
@@ -101,6 +102,7 @@ def card(run: Path, figures: Figures) -> str:
         workshop=figures.workshop_right,
         workshop_beam=figures.workshop_right_beam,
         workshop_all=figures.workshop_all,
+        penalty=PENALTY,
         alignment=alignment,
         by_layer=json.dumps([round(share, 3) for share in alignment.by_layer]),
         examples=examples,
@@ -136,7 +138,8 @@ not to be relied on.
 | greedy | {greedy.bleu:.1f} | {greedy.chrf:.1f} |
 | beam 4 | {beam.bleu:.1f} | {beam.chrf:.1f} |
 
-References: all Chinese versions in the corpus, made simplified, otherwise untouched.
+Beam search divides log P by ((5 + length) / 6)^{penalty:g}. References: all
+Chinese versions in the corpus, made simplified, otherwise untouched.
 
 Workshop sentences right by a fixed list: {workshop} of {workshop_all} greedy, {workshop_beam}
 with beam 4.
