@@ -8,7 +8,7 @@ import streamlit as st
 
 from attention_lab.analysis.numbers import token_ranks
 from attention_lab.analysis.panel import Combine, Panel, panel
-from attention_lab.beam import Beam
+from attention_lab.beam import PENALTY, Beam
 from attention_lab.figures import alignment, beam_tree, candidates, draw
 from attention_lab.figures.alignment import hidden_share
 from attention_lab.generation import Generation
@@ -24,7 +24,6 @@ View = Literal["attention", "alignment", "beam", "masks"]
 VIEWS: tuple[View, ...] = get_args(View)
 COMBINED: tuple[Combine, ...] = ("none", "mean_heads", "max_heads")
 WIDTHS = range(1, 9)
-PENALTY = 1.0
 
 
 def restore() -> None:
