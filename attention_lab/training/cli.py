@@ -136,12 +136,15 @@ def export_translator(
     corpus_file: CorpusFile,
     heldout: Annotated[Path, typer.Option(help="English sentences to measure on.")],
     out: RunFolder = OUT,
+    history: Annotated[
+        Path | None, typer.Option(help="Markdown for the card: how the quality grew.")
+    ] = None,
 ) -> None:
     """Write a run's best parameters as a model the app loads, with a card of measured figures."""
     with _plain_errors():
         model = export.load(out)
         figures = report.measure_all(model, corpus_file, heldout)
-        export.export(out, folder, report.card(out, figures))
+        export.export(out, folder, report.card(out, figures, history))
     print(report.text(figures))
 
 

@@ -175,7 +175,9 @@ class Run:
 
     def _rate(self) -> float:
         recipe = self.recipe
-        return learning_rate(self.state.step, recipe.d_model, recipe.warmup, recipe.lr_factor)
+        cool = recipe.cool_factor if self.state.epoch >= recipe.cool_from else 1.0
+        factor = recipe.lr_factor * cool
+        return learning_rate(self.state.step, recipe.d_model, recipe.warmup, factor)
 
     def _step(self, batch: Batch) -> tuple[float, float]:
         """One update; the batch's shards run side by side, a thread each.

@@ -30,8 +30,10 @@ class Recipe:
     batch_tokens: int = 2_400  # a side, with padding
     warmup: int = 1_000  # steps
     lr_factor: float = 0.4
+    cool_from: int = 25  # epochs; from then on lr_factor is times cool_factor
+    cool_factor: float = 0.3
     clip: float = 1.0  # the gradient's largest norm
-    n_average: int = 8  # epochs whose parameters are averaged
+    n_average: int = 5  # epochs whose parameters are averaged
     bf16: bool = True
 
     def config(self, d_vocab: int, d_vocab_target: int) -> ModelConfig:

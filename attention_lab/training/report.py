@@ -75,8 +75,8 @@ def text(figures: Figures) -> str:
     return "\n".join(lines)
 
 
-def card(run: Path, figures: Figures) -> str:
-    """The README.md of the shipped folder."""
+def card(run: Path, figures: Figures, history: Path | None = None) -> str:
+    """The README.md of the shipped folder; `history` is Markdown that goes in after the recipe."""
     recipe = export.read_recipe(run)
     _all, best = checkpoints.read_tensors(run / "best.safetensors")
     _all, state = checkpoints.read_tensors(run / "checkpoint.safetensors")
@@ -107,6 +107,7 @@ def card(run: Path, figures: Figures) -> str:
         by_layer=json.dumps([round(share, 3) for share in alignment.by_layer]),
         examples=examples,
         recipe=export.recipe_table(recipe, facts),
+        history=f"\n{history.read_text(encoding='utf-8')}" if history else "",
     )
 
 
@@ -153,12 +154,13 @@ its largest weight on the linked English word in {alignment.best:.0%}; by layer 
 {examples}
 ## Recipe
 {recipe}
-Adam (0.9, 0.98), linear warm-up and inverse square root decay, batches by length; the shipped
-parameters are the mean of the last epochs' at the lowest held-out loss, in 16 bits. Train again
-with `python -m attention_lab train translator --corpus FILE --heldout FILE`.
-
+Adam (0.9, 0.98), linear warm-up and inverse square root decay (from epoch "cool from" on times
+"cool factor"), batches by length; the shipped parameters are the mean of the last epochs' at the
+lowest held-out loss, in 16 bits. Train again with `python -m attention_lab train translator --corpus FILE --heldout FILE`.
+{history}
 ## Known weaknesses
-- Short everyday sentences only: long, technical or literary text comes out fluent and wrong.
+- Short everyday sentences only: long, technical or literary text comes out fluent and wrong, and
+  parts of a long sentence may be missing.
 - Rare words and names outside the corpus are left out or replaced; characters it does not know
   are [UNK].
 - Tense, number and "the" are often not expressed, as Chinese allows; he/she after a long clause

@@ -90,7 +90,10 @@ def test_export_writes_a_model_that_loads(
     folder = tmp_path / "shipped"
     folder.mkdir()
     (folder / "stale.txt").write_text("old")
+    history = tmp_path / "history.md"
+    history.write_text("## How it grew\n", encoding="utf-8")
     words = ["export", folder, "--corpus", corpus_file, "--heldout", heldout_file]
+    words += ["--history", history]
     result = CliRunner().invoke(cli.train_app, [*map(str, words), "--out", str(tiny_run)])
     assert result.exit_code == 0, result.output
     assert {path.name for path in folder.iterdir()} == {
@@ -102,9 +105,16 @@ def test_export_writes_a_model_that_loads(
         "tokenizer.json",
         "tokenizer.target.json",
     }
-    assert [path.name for path in tmp_path.iterdir()] == ["shipped"]
+    assert {path.name for path in tmp_path.iterdir()} == {"shipped", "history.md"}
     card = (folder / "README.md").read_text(encoding="utf-8")
-    for fact in ("CC BY 2.0 FR", "tatoeba.org", "manythings.org", "2 held-out", "phrasebook"):
+    for fact in (
+        "CC BY 2.0 FR",
+        "tatoeba.org",
+        "manythings.org",
+        "2 held-out",
+        "phrasebook",
+        "How it grew",
+    ):
         assert fact in card
     assert "{" not in card
     model = load(folder)

@@ -15,6 +15,7 @@ from attention_lab.training import checkpoints
 from attention_lab.training.batches import Batch, make_batches
 from attention_lab.training.loop import Run, initialise, mean_loss
 from attention_lab.training.recipe import Recipe
+from attention_lab.training.schedule import learning_rate
 from tests.factories import tiny_config, tiny_module
 
 RECIPE = Recipe(
@@ -151,6 +152,16 @@ def test_a_broken_checkpoint_is_named(tmp_path: Path) -> None:
         new_run(tmp_path, resume=True)
     with pytest.raises(ModelError, match="no checkpoint to average"):
         checkpoints.average([])
+
+
+def test_the_last_epochs_are_cooler(tmp_path: Path) -> None:
+    recipe = Recipe(**{**RECIPE.__dict__, "cool_from": 1, "cool_factor": 0.25})
+    steps = list(new_run(tmp_path, recipe).steps(2, 1e9))
+    for step in steps:
+        factor = 1.0 if step.epoch == 0 else 0.25
+        rate = learning_rate(step.step, recipe.d_model, recipe.warmup, factor * recipe.lr_factor)
+        assert step.learning_rate == pytest.approx(rate)
+    assert {step.epoch for step in steps} == {0, 1}
 
 
 def test_r_drop_changes_the_loss_alone(tmp_path: Path) -> None:
