@@ -156,7 +156,8 @@ its largest weight on the linked English word in {alignment.best:.0%}; by layer 
 {recipe}
 Adam (0.9, 0.98), linear warm-up and inverse square root decay (from epoch "cool from" on times
 "cool factor"), batches by length; the shipped parameters are the mean of the last epochs' at the
-lowest held-out loss, in 16 bits. Train again with `python -m attention_lab train translator --corpus FILE --heldout FILE`.
+lowest held-out loss, in 16 bits. Train again with
+`python -m attention_lab train translator --corpus FILE --heldout FILE`.
 {history}
 ## Known weaknesses
 - Short everyday sentences only: long, technical or literary text comes out fluent and wrong, and
