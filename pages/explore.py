@@ -51,6 +51,8 @@ def heads_and_detail(request: Request, shared: Shared) -> None:
     with left:
         place = heads.pickers(shared.model.config)
         heads.all_heads(trace, place)
+        if request.is_changed:
+            st.caption(_("The tiles show the model with your changes."))
     with right:
         stage = detail.stage_switch()
         combine, hide, view = detail.view_switches(stage, request.is_changed)

@@ -1,5 +1,6 @@
 """One panel as a heatmap: query down, key across, masked cells grey, the scale always shown."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from attention_lab.tracing.site import Stage
 from attention_lab.tracing.trace import Trace
 
 WRITE_VALUES = 16  # up to this many columns each cell has its number written in it
-MOST_TICKS = 48
+MOST_TICKS = 40
 
 
 def heatmap(
@@ -41,11 +42,11 @@ def draw(shown: Panel, bound: float | None = None) -> go.Figure:
         x = axis(shown.columns, MOST_TICKS) | {"tickangle": -60 if n_columns > 4 else 0}
     x |= {
         "side": "top",
-        "title": {"text": column_title(shown), "standoff": 8},
+        "title": {"text": column_title(shown), "standoff": 10},
         "range": [-0.5, n_columns - 0.5],
     }
     y = axis(shown.rows, MOST_TICKS) | {
-        "title": {"text": row_title(shown), "standoff": 8},
+        "title": {"text": row_title(shown), "standoff": 14},
         "range": [n_rows - 0.5, -0.5],
     }
     layout = {
@@ -106,7 +107,7 @@ def _written(shown: Panel) -> list[list[str]]:
         if np.isnan(value) or abs(value) < 0.5 * 10**-digits:
             return ""
         text = f"{value:{sign}.{digits if abs(value) < 10 else 0}f}"
-        return text.replace("0.", ".", 1) if abs(value) < 0.95 else text
+        return re.sub(r"^([+-]?)0\.", r"\1.", text)
 
     return [[written(value) for value in row] for row in shown.values.tolist()]
 
@@ -123,7 +124,7 @@ def _masked(blocked: np.ndarray) -> list[dict[str, Any]]:
         "hoverongaps": False,
         "hovertemplate": hover + "<extra></extra>",
     }
-    return [cover, _legend(_("masked: may not be looked at"), scales.MASKED)]
+    return [cover, _legend(_("masked"), scales.MASKED)]
 
 
 def _legend(name: str, colour: str) -> dict[str, Any]:

@@ -28,5 +28,5 @@ def bar(title: str) -> dict[str, Any]:
         "xanchor": "left",
         "y": -0.01,
         "yanchor": "top",
-        "title": {"text": title, "side": "right"},
+        "title": {"text": title, "side": "top"},  # beside it, it leaves no bar on a phone
     }

@@ -59,10 +59,10 @@ def combine_switch(options: Sequence[Combine] = COMBINES) -> Combine:
     """One head, or several combined."""
     names: dict[Combine, str] = {
         "none": _("this head"),
-        "mean_heads": _("mean over the layer's heads"),
-        "max_heads": _("maximum over the layer's heads"),
-        "mean_layers": _("mean over layers, same head"),
-        "max_layers": _("maximum over layers, same head"),
+        "mean_heads": _("mean over heads"),
+        "max_heads": _("maximum over heads"),
+        "mean_layers": _("mean over layers"),
+        "max_layers": _("maximum over layers"),
     }
     return st.selectbox(
         _("Show"),
@@ -71,7 +71,7 @@ def combine_switch(options: Sequence[Combine] = COMBINES) -> Combine:
         persist_state="session",
         format_func=lambda name: names[name],
         label_visibility="collapsed",
-        width=220,
+        width=190,
     )
 
 

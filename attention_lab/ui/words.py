@@ -6,7 +6,7 @@ from attention_lab.analysis.numbers import OutputShift
 from attention_lab.analysis.panel import Combine
 from attention_lab.i18n import _
 from attention_lab.tokens import name_of
-from attention_lab.tracing.site import Stage
+from attention_lab.tracing.site import PAIR_STAGES, Stage
 from attention_lab.ui.detail import View, title
 from attention_lab.ui.heads import Place
 from attention_lab.ui.markup import plain
@@ -84,12 +84,17 @@ def what_moved(shift: OutputShift, model: Model) -> None:
 def explanation(stage: Stage) -> None:
     """What one is looking at, and what it is not."""
     st.markdown(stage_words()[stage])
+    axes = (
+        _("Each row is a token that looks (the query), each column one it looks at (the key). ")
+        if stage in PAIR_STAGES
+        else _("Each row is the vector of a token, each column one of its dimensions. ")
+    )
     st.markdown(
-        _(
-            "Each row is a token that looks (the query), each column one it looks at (the key). "
-            "The weights of a row sum to 1. Every number comes from the model's run on your "
-            "sentence. Weights say where a head takes information from. They are not by themselves "
-            "an explanation of what the model puts out: values, other heads and the layers above "
+        axes
+        + _(
+            "Every number comes from the model's run on your sentence. The weights of a query sum "
+            "to 1; they say where a head takes information from. They are not by themselves an "
+            "explanation of what the model puts out: values, other heads and the layers above "
             "decide that too. To test what a head does, switch it off."
         )
     )
