@@ -5,7 +5,11 @@ from attention_lab.i18n import _
 FIRST = "The animal didn't cross the street because it was too tired."
 
 # (layer, head) where "it" looks at "animal"
-FOCUS: dict[str, tuple[int, int]] = {"minilm": (3, 1), "smollm2": (13, 8)}
+FOCUS: dict[str, tuple[int, int]] = {
+    "minilm": (3, 1),
+    "smollm2": (13, 8),
+    "translator-en-zh": (2, 1),  # cross-attention: each Chinese word looks at its English one
+}
 
 
 def examples() -> dict[str, str]:
