@@ -46,8 +46,10 @@ def _stack(config: ModelConfig, stack: str, n_source: int, n_target: int | None)
         column.append(Block("norm", _norm_name(config)))
     is_last = stack == config.stacks[-1]
     if is_last and config.unembed:
-        shared = _("Unembedding (shared table)") if config.tie_embeddings else _("Unembedding")
-        column.append(Block("table", shared, f"{d:,} → {config.d_logits:,}"))
+        size = f"{d:,} → {config.d_logits:,}"
+        if config.tie_embeddings:
+            size = _("{size}, table shared").format(size=size)
+        column.append(Block("table", _("Unembedding"), size))
         column.append(Block("end", _("logits"), f"(1, {n}, {config.d_logits:,})"))
     else:
         what = _("encoder's output") if both else _("last hidden state")

@@ -97,14 +97,14 @@ def work_terms(config: ModelConfig) -> dict[tuple[str, str], tuple[Term, ...]]:
 
 
 def work_table(config: ModelConfig, n_source: int, n_target: int | None = None) -> pd.DataFrame:
-    """The same with numbers: stack, part, formula, multiply-adds."""
+    """The same with numbers: stack, part, multiply-adds, formula."""
     numbers = sizes(config, n_source, n_target)
     rows = [
         {
             "stack": stack,
             "part": part,
-            "formula": " + ".join(map(str, terms)),
             "multiply-adds": sum(term.value(numbers) for term in terms),
+            "formula": " + ".join(map(str, terms)),
         }
         for (stack, part), terms in work_terms(config).items()
     ]

@@ -77,14 +77,16 @@ def twin(model: Model) -> Transformer:
 
 
 def to_frame(rows: Sequence[Row]) -> pd.DataFrame:
-    """One row a module; shapes as letters and numbers, "(batch, length) = (1, 14)"."""
+    """One row a module; shapes as letters, "(batch, length)", and as numbers, "(1, 14)"."""
     return pd.DataFrame(
         {
             "module": row.name or "model",
             "kind": row.kind,
             "operation": row.operation,
-            "input": ", ".join(map(_written, row.before, row.before_numbers)),
-            "output": _written(row.after, row.after_numbers),
+            "input letters": ", ".join(map(_written, row.before)),
+            "input": ", ".join(map(_written, row.before_numbers)),
+            "output letters": _written(row.after),
+            "output": _written(row.after_numbers),
             "parameters": row.parameters,
             "mean": row.mean,
             "std": row.std,
@@ -246,5 +248,5 @@ def _row(
     )
 
 
-def _written(letters: Letters, numbers: Numbers) -> str:
-    return f"({', '.join(letters)}) = ({', '.join(map(str, numbers))})"
+def _written(shape: Letters | Numbers) -> str:
+    return f"({', '.join(map(str, shape))})"

@@ -1,7 +1,4 @@
-"""The model drawn as blocks with its real sizes, from the tokens at the bottom to the output.
-
-Boxes are shapes with text on them: they take the page's font colour, so both themes can be read.
-"""
+"""The model drawn as blocks with its real sizes, from the tokens at the bottom to the output."""
 
 from typing import Any
 
@@ -11,18 +8,19 @@ from attention_lab.analysis.blocks import Block, Kind, columns
 from attention_lab.config import ModelConfig
 from attention_lab.figures.text import escape
 
-HEIGHTS: dict[Kind, float] = {"end": 0.75, "norm": 0.52, "add": 0.34}  # others: 1
+HEIGHTS: dict[Kind, float] = {"end": 0.9, "norm": 0.52, "add": 0.34}  # others: 1
 GAP, FRAME = 0.26, 0.2  # between boxes; between a layer's frame and what is in it
 PIXELS = 46  # a box of height 1
 FILLS: dict[Kind, str] = {
-    "end": "rgba(0,0,0,0)",
-    "table": "rgba(53,183,121,0.22)",
-    "norm": "rgba(140,140,140,0.25)",
-    "attention": "rgba(228,87,46,0.22)",
-    "cross": "rgba(228,87,46,0.22)",
-    "mlp": "rgba(76,120,168,0.28)",
-    "add": "rgba(0,0,0,0)",
+    "end": "#eef1f5",
+    "table": "#c3e6d3",
+    "norm": "#d8dce3",
+    "attention": "#f6cdbd",
+    "cross": "#f6cdbd",
+    "mlp": "#c6d8ec",
+    "add": "#eef1f5",
 }
+INK = "#1c2430"  # dark on light boxes, whatever the page behind them
 LINE = "rgb(128,128,128)"
 
 
@@ -57,7 +55,7 @@ def blocks(config: ModelConfig, n_source: int, n_target: int | None = None) -> g
         "x": [x for x, _y, _text in texts],
         "y": [y for _x, y, _text in texts],
         "text": [text for _x, _y, text in texts],
-        "textfont": {"size": 13},
+        "textfont": {"size": 13, "color": INK},
         "hoverinfo": "skip",
         "cliponaxis": False,
     }
@@ -109,9 +107,15 @@ def _draw(
     frame = (inside[0][0] - GAP - FRAME * 0.4, inside[-1][1] + FRAME)
     outer = (side - 0.025, right + 0.02) if side < middle else (left - 0.02, side + 0.025)
     shapes.append(_frame(outer, frame))
-    at = outer[1] if side < middle else outer[0]
-    texts.append((at, frame[1] + 0.16, f"<b>× {n_layers}</b>"))
+    arrows.append(_times(n_layers, outer[0] if right < 0.5 else outer[1], frame[1]))
     return places
+
+
+def _times(n_layers: int, x: float, y: float) -> dict[str, Any]:
+    """How many layers there are, above the corner of their frame, in the page's own colour."""
+    anchor = "right" if x > 0.5 else "left"
+    text = f"<b>× {n_layers}</b>"
+    return {"x": x, "y": y, "text": text, "showarrow": False, "xanchor": anchor, "yshift": 9}
 
 
 def _label(block: Block) -> str:
@@ -133,7 +137,7 @@ def _box(block: Block, left: float, right: float, bottom: float, top: float) -> 
         "x1": right,
         "y0": bottom,
         "y1": top,
-        "line": {"color": LINE, "width": 0 if block.kind == "end" else 1},
+        "line": {"color": LINE, "width": 1},
         "fillcolor": FILLS[block.kind],
         "layer": "below",
     }

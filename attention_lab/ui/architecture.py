@@ -105,7 +105,7 @@ def work(trace: Trace) -> None:
     target = None if trace.target_tokens is None else len(trace.target_tokens)
     table = costs.work_table(config, n, target)
     total = int(table["multiply-adds"].sum())
-    table["share"] = table["multiply-adds"] / total
+    table.insert(3, "share", table["multiply-adds"] / total)
     text = _("{total:,} multiply-adds for one pass over your sentence.").format(total=total)
     st.markdown(plain(text))
     most = max_tokens(config, Limits.from_environment())
@@ -130,7 +130,7 @@ def sides(request: Request) -> None:
     with st.spinner(_("Running both …"), show_time=True):
         encoder, decoder = compared(request)
     table = pd.DataFrame({_("encoder"): _facts(encoder), _("decoder"): _facts(decoder)})
-    st.dataframe(table, alt=_("What an encoder and a decoder do to the same input"))
+    st.table(table)  # it wraps, which a dataframe does not
     if not (encoder.is_own and decoder.is_own):
         other = _("decoder") if encoder.is_own else _("encoder")
         text = _(
@@ -178,6 +178,7 @@ def _table(table: pd.DataFrame, alt: str) -> None:
     st.dataframe(
         shown,
         hide_index=True,
+        column_order=[str(name) for name in shown if name != "stack" or shown[name].nunique() > 1],
         column_config={
             "stack": _("stack"),
             "part": _("part"),

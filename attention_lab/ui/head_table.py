@@ -27,6 +27,7 @@ from attention_lab.zoo.loaded import Model
 
 Source = Literal["yours", "fixed"]
 SOURCES: tuple[Source, ...] = get_args(Source)
+NARROW = 78  # pixels: all columns side by side on a projector
 PERCENTS = range(10, 96, 5)
 _ASKED = "_roles_asked_for"  # session state: names of models
 QUICK = 50_000_000  # parameters; roles of larger models are measured when they are asked for
@@ -199,7 +200,12 @@ def _columns() -> dict[str, Any]:
     }
     columns: dict[str, Any] = {
         name: st.column_config.ProgressColumn(
-            label, help=share.format(what=words), format="%.2f", min_value=0, max_value=1
+            label,
+            help=share.format(what=words),
+            format="%.2f",
+            min_value=0,
+            max_value=1,
+            width=NARROW,
         )
         for name, (label, words) in what.items()
     }
@@ -213,17 +219,22 @@ def _columns() -> dict[str, Any]:
         format="%.2f",
         min_value=0,
         max_value=1,
+        width=NARROW,
     )
     entropy = _("How widely a query spreads its attention, in bits: 0 = one token only.")
     distance = _("How far it looks: the mean of weight times distance, in tokens.")
     return columns | {
-        "layer": st.column_config.NumberColumn(_("layer"), width=60),
-        "head": st.column_config.NumberColumn(_("head"), width=60),
+        "layer": st.column_config.NumberColumn(_("layer"), width=50),
+        "head": st.column_config.NumberColumn(_("head"), width=50),
         "roles": st.column_config.TextColumn(
-            _("roles"), help=_("Measured on fixed texts; score ± spread."), width=210
+            _("roles"), help=_("Measured on fixed texts; score ± spread."), width=190
         ),
-        "entropy": st.column_config.NumberColumn(_("entropy"), help=entropy, format="%.2f"),
-        "distance": st.column_config.NumberColumn(_("distance"), help=distance, format="%.2f"),
+        "entropy": st.column_config.NumberColumn(
+            _("entropy"), help=entropy, format="%.2f", width=64
+        ),
+        "distance": st.column_config.NumberColumn(
+            _("distance"), help=distance, format="%.2f", width=64
+        ),
     }
 
 

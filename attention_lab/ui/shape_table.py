@@ -31,7 +31,7 @@ def shape_table(trace: Trace, request: Request) -> None:
     label = _("All {n} layers").format(n=n_layers)
     every = n_layers == 1 or st.toggle(label, key="layers", persist_state="session")
     shown = table if every else table[_is_first(table)]
-    number = st.column_config.NumberColumn
+    number, words = st.column_config.NumberColumn, st.column_config.TextColumn
     numbers = {
         "mean": _("mean"),
         "std": _("standard deviation"),
@@ -41,14 +41,16 @@ def shape_table(trace: Trace, request: Request) -> None:
     st.dataframe(
         shown,
         hide_index=True,
-        height=420,
+        height=460,
+        column_order=[str(name) for name in shown if name != "kind"],
         column_config={
-            "module": st.column_config.TextColumn(_("module"), pinned=True),
-            "kind": _("kind"),
-            "operation": _("operation"),
-            "input": _("input"),
-            "output": _("output"),
-            "parameters": number(_("parameters"), format="localized"),
+            "module": words(_("module"), pinned=True, width=212),
+            "operation": words(_("operation"), width=140),
+            "input letters": words(_("input"), width=160),
+            "input": words(_("in numbers"), width=98),
+            "output letters": words(_("output"), width=200),
+            "output": words(_("in numbers"), width=98),
+            "parameters": number(_("parameters"), format="localized", width=90),
             **{name: number(label, format="%.4g") for name, label in numbers.items()},
             "non-finite": number(_("not finite"), format="localized"),
         },
