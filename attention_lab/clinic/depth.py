@@ -136,9 +136,9 @@ def _parts(subject: Subject, layer: int) -> tuple[Part, Part, Part, Part]:
     """Attention, feed-forward net and the two norms of a layer, with the model's parameters."""
     block, config, kind = subject.layers[layer], subject.config, subject.trace.position
     where = torch.arange(subject.n)
-    angles = bias = None
+    turn = bias = None
     if kind == "rotary":
-        angles = positions.rotary_angles(where, config.d_head, config.rotary_base)
+        turn = positions.rotary_turn(where, config.d_head, config.rotary_base)
     elif kind == "alibi":
         bias = positions.alibi_bias(config.n_heads, subject.n, subject.n)
     mask = torch.tensor(subject.site.mask[None, :, : subject.n, : subject.n])
@@ -146,7 +146,7 @@ def _parts(subject: Subject, layer: int) -> tuple[Part, Part, Part, Part]:
 
     def attend(x: Tensor) -> Tensor:
         x = x[None]
-        out: Tensor = attention(x, x, mask, angles, bias)
+        out: Tensor = attention(x, x, mask, turn, bias)
         return out[0]
 
     def feed(x: Tensor) -> Tensor:

@@ -46,7 +46,7 @@ def scaled_scores(
 ) -> Float[Tensor, "*b h q k"]:
     """q·kᵀ / √d_head, plus any position bias; the mask is not in it."""
     scores = q @ share_heads(k, q.shape[-3]).mT
-    scores = scores / math.sqrt(q.shape[-1])
+    scores /= math.sqrt(q.shape[-1])
     return scores if bias is None else scores + bias
 
 
@@ -54,14 +54,18 @@ def apply_mask(
     scores: Float[Tensor, "*b h q k"], mask: Bool[Tensor, "*#b #h #q k"]
 ) -> Float[Tensor, "*b h q k"]:
     """`scores` with -inf where `mask` is False."""
+    if mask.all():
+        return scores
     return scores + torch.where(mask, 0.0, -math.inf)  # to fill each head is four times as slow
 
 
 def softmax_rows(masked_scores: Float[Tensor, "*b h q k"]) -> Float[Tensor, "*b h q k"]:
     """The softmax over keys. A row with no open key is all zeros (softmax alone gives NaN)."""
     weights = masked_scores.softmax(dim=-1)
+    if not weights[..., 0].isnan().any():  # NaN fills its row: one column tells
+        return weights
     closed = masked_scores.amax(dim=-1, keepdim=True) == -math.inf
-    return weights.masked_fill(closed, 0.0) if closed.any() else weights
+    return weights.masked_fill(closed, 0.0)
 
 
 def weighted_sum(
@@ -101,15 +105,15 @@ class Attention(nn.Module):
         x: Float[Tensor, "b q d_model"],
         context: Float[Tensor, "b k d_model"],
         mask: Bool[Tensor, "#b #h #q all_k"],
-        angles: Float[Tensor, "q d"] | None = None,
+        turn: Float[Tensor, "2 q d"] | None = None,
         bias: Float[Tensor, "h q all_k"] | None = None,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "b q d_model"]:
         """Queries from `x`, keys and values from `context` (the same for self-attention)."""
         q = split_heads(self.w_q(x), self.n_heads)  # b h q d
-        if angles is not None:
-            q = positions.rotate(q, angles)
-        k, v = self._keys_values(x, context, angles, cache)  # b g k d
+        if turn is not None:
+            q = positions.rotate(q, turn)
+        k, v = self._keys_values(x, context, turn, cache)  # b g k d
         q, k, v = self.at["q"](q), self.at["k"](k), self.at["v"](v)
         scores = self.at["scores"](scaled_scores(q, k, bias))  # b h q k
         mask = self.at["mask"](mask)
@@ -120,15 +124,15 @@ class Attention(nn.Module):
         return out
 
     def _keys_values(
-        self, x: Tensor, context: Tensor, angles: Tensor | None, cache: KeyValueCache | None
+        self, x: Tensor, context: Tensor, turn: Tensor | None, cache: KeyValueCache | None
     ) -> tuple[Tensor, Tensor]:
         is_cross = context is not x
         if is_cross and cache is not None and (past := cache.get(self.site)) is not None:
             return past
         k = split_heads(self.w_k(context), self.n_kv_heads)
         v = split_heads(self.w_v(context), self.n_kv_heads)
-        if angles is not None and not is_cross:
-            k = positions.rotate(k, angles)
+        if turn is not None and not is_cross:
+            k = positions.rotate(k, turn)
         if cache is None:
             return k, v
         if is_cross:

@@ -117,7 +117,7 @@ class Block(nn.Module):
         self,
         x: Stream,
         mask: Bool[Tensor, "#batch #h #q k"],
-        angles: Float[Tensor, "q d"] | None = None,
+        turn: Float[Tensor, "2 q d"] | None = None,
         bias: Float[Tensor, "h q k"] | None = None,
         cache: KeyValueCache | None = None,
         context: Float[Tensor, "batch source d_model"] | None = None,
@@ -126,7 +126,7 @@ class Block(nn.Module):
         """`x` through the layer; `context` is the encoder's output, for cross-attention."""
         x = self.at["pre"](x)
         h = self.self_norm(x) if self.pre else x
-        x = self._add(x, self.self_attn(h, h, mask, angles, bias, cache), self.self_norm)
+        x = self._add(x, self.self_attn(h, h, mask, turn, bias, cache), self.self_norm)
         x = self.at["mid"](x)
         if self.cross_attn is not None and self.cross_norm is not None:
             h = self.cross_norm(x) if self.pre else x
@@ -166,13 +166,13 @@ class Stack(nn.Module):
         """Token ids → the last hidden state."""
         config, n_query, n_key = self.config, ids.shape[1], mask.shape[-1]
         where = torch.arange(n_key - n_query, n_key)
-        angles = bias = None
+        turn = bias = None
         if kind == "rotary":
-            angles = positions.rotary_angles(where, config.d_head, config.rotary_base)
+            turn = positions.rotary_turn(where, config.d_head, config.rotary_base)
         elif kind == "alibi":
             bias = positions.alibi_bias(config.n_heads, n_query, n_key)
         x = self.embed(ids, where, kind)
         for layer in self.layers:
-            x = layer(x, mask, angles, bias, cache, context, cross_mask)
+            x = layer(x, mask, turn, bias, cache, context, cross_mask)
         out: Tensor = x if self.norm is None else self.norm(x)
         return out

@@ -41,12 +41,21 @@ def rotary_angles(
     return torch.cat([angle, angle], dim=-1)
 
 
+def rotary_turn(
+    positions: Int[Tensor, " position"], d_head: int, base: float
+) -> Float[Tensor, "2 position d_head"]:
+    """The cosines and the sines of `rotary_angles`; all layers share them."""
+    angles = rotary_angles(positions, d_head, base)
+    return torch.stack([angles.cos(), angles.sin()])
+
+
 def rotate(
-    x: Float[Tensor, "batch head position d_head"], angles: Float[Tensor, "position d_head"]
+    x: Float[Tensor, "batch head position d_head"], turn: Float[Tensor, "2 position d_head"]
 ) -> Float[Tensor, "batch head position d_head"]:
     """Turn each pair (x_i, x_{i + d_head/2}) by its angle (RoFormer, equation 34)."""
+    cos, sin = turn
     first, second = x.chunk(2, dim=-1)
-    return x * angles.cos() + torch.cat([-second, first], dim=-1) * angles.sin()
+    return x * cos + torch.cat([-second, first], dim=-1) * sin
 
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:

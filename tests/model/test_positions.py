@@ -40,8 +40,8 @@ def test_rotary_turns_pairs_as_complex_numbers(position: int, d_head: int, base:
     good to about 1e-4.
     """
     x = torch.randn(1, 1, 1, d_head)
-    angles = positions.rotary_angles(torch.tensor([position]), d_head, base)
-    ours = positions.rotate(x, angles)[0, 0, 0].double().numpy()
+    turn = positions.rotary_turn(torch.tensor([position]), d_head, base)
+    ours = positions.rotate(x, turn)[0, 0, 0].double().numpy()
     half = d_head // 2
     pairs = x[0, 0, 0].double().numpy()
     frequencies = [mpmath.power(base, -mpmath.mpf(2 * i) / d_head) for i in range(half)]
@@ -57,10 +57,9 @@ def test_rotary_products_depend_on_the_distance_alone(query: int, key: int, shif
     q, k = torch.randn(2, 1, 1, 1, 8)
 
     def product(i: int, j: int) -> float:
-        turned = positions.rotary_angles(torch.tensor([i, j]), 8, 10_000.0)
-        return float(
-            (positions.rotate(q, turned[:1]) * positions.rotate(k, turned[1:])).sum(dtype=float)
-        )
+        turn = positions.rotary_turn(torch.tensor([i, j]), 8, 10_000.0)
+        turned_q, turned_k = positions.rotate(q, turn[:, :1]), positions.rotate(k, turn[:, 1:])
+        return float((turned_q * turned_k).sum(dtype=float))
 
     assert product(query, key) == pytest.approx(product(query + shift, key + shift), abs=1e-4)
 
