@@ -133,7 +133,7 @@ def _zero(heads: list[int]) -> Change:
 def _even(site: str, heads: list[int]) -> Change:
     def change(weights: Tensor, captured: Mapping[str, Tensor]) -> Tensor:
         mask = captured[f"{site}.mask"].expand(weights.shape[1:])[heads]
-        open_keys = mask.sum(dim=-1, keepdim=True).clamp(min=1)
+        open_keys = mask.sum(dim=-1, keepdim=True)
         weights = weights.clone()
         weights[:, heads] = torch.where(mask, 1 / open_keys, 0.0)
         return weights

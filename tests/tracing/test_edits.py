@@ -13,6 +13,7 @@ from torch import Tensor
 import attention_lab as lab
 from attention_lab.config import Kind
 from attention_lab.errors import InputError
+from attention_lab.tracing import edits
 from attention_lab.tracing.edits import Edit
 from attention_lab.tracing.trace import Trace
 from attention_lab.zoo.loaded import Model
@@ -124,6 +125,20 @@ def test_an_ablation_leaves_its_baseline_as_it_was(to: Any) -> None:
     assert not np.allclose(ablated.hidden, before.hidden)
     assert_identical(numbers(before), kept)
     assert_identical(numbers(run(model)), kept)
+
+
+@pytest.mark.parametrize(("to", "point"), [("zero", "z"), ("mean", "weights")])
+def test_an_ablation_puts_a_new_tensor_in_the_place_of_the_old_one(to: Any, point: str) -> None:
+    """Field note 12: whoever holds the tensor that the model computed still holds it."""
+    config = tiny_model("encoder").config
+    name = f"encoder.0.self.{point}"
+    change = edits.changes(config, [lab.ablate("encoder.0.self", head=1, to=to)])[name]
+    own = torch.rand(1, 4, 5, 5)
+    kept = own.clone()
+    new = change(own, {"encoder.0.self.mask": torch.ones(1, 5, 5, dtype=torch.bool)})
+    assert torch.equal(own, kept)
+    assert torch.equal(new[:, [0, 2, 3]], kept[:, [0, 2, 3]])
+    assert not torch.equal(new[:, 1], kept[:, 1])
 
 
 def test_a_pattern_means_all_sites_that_match() -> None:

@@ -49,6 +49,14 @@ def test_saving_again_replaces_the_file_and_leaves_no_other(tmp_path: Path) -> N
         np.testing.assert_array_equal(file["logits"], trace.logits)
 
 
+def test_who_is_reading_the_old_file_goes_on_reading_it(tmp_path: Path) -> None:
+    path = tmp_path / "cat.npz"
+    path.write_bytes(b"old")
+    with path.open("rb") as reader:
+        make().save(path)
+        assert reader.read() == b"old"
+
+
 def test_others_may_read_the_file_as_the_umask_says(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     make().save(tmp_path / "cat.npz")
