@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from attention_lab.analysis.panel import Combine, Panel, panel
 from attention_lab.figures import scales
+from attention_lab.figures.figure import figure
 from attention_lab.figures.text import axis
 from attention_lab.i18n import _
 from attention_lab.tracing.site import Stage
@@ -60,7 +61,7 @@ def draw(shown: Panel, bound: float | None = None) -> go.Figure:
         "dragmode": False,
         "uirevision": "keep",
     }
-    return go.Figure({"data": data, "layout": layout})
+    return figure(data, layout)
 
 
 def row_title(shown: Panel) -> str:

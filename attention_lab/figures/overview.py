@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float, UInt8
 
 from attention_lab.figures import scales
+from attention_lab.figures.figure import figure
 from attention_lab.i18n import _
 from attention_lab.tracing.trace import Trace
 
@@ -48,7 +49,7 @@ def overview(
         "hoverinfo": "skip",
     }
     data = [picture, _targets(n_layers, n_heads)]
-    return go.Figure({"data": data, "layout": _layout(n_layers, n_heads, chosen)})
+    return figure(data, _layout(n_layers, n_heads, chosen))
 
 
 def pooling(trace: Trace, part: str, limit: int = 128) -> int:

@@ -55,7 +55,8 @@ def rotate(
     """Turn each pair (x_i, x_{i + d_head/2}) by its angle (RoFormer, equation 34)."""
     cos, sin = turn
     first, second = x.chunk(2, dim=-1)
-    return x * cos + torch.cat([-second, first], dim=-1) * sin
+    out: Tensor = x * cos + torch.cat([-second, first], dim=-1) * sin
+    return out
 
 
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
