@@ -8,11 +8,19 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CI = os.environ.get("CI") == "true"
@@ -70,6 +78,13 @@ def app_url(
 ) -> Iterator[str]:
     """The address of the app, running as `make run` starts it but on a port of its own."""
     log = request.config.stash[LOG] = tmp_path_factory.mktemp("app") / "app.log"
+    with running_app(log) as url:
+        yield url
+
+
+@contextmanager
+def running_app(log: Path) -> Iterator[str]:
+    """A server of its own, from start to end; yields its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
@@ -88,6 +103,13 @@ def app_url(
                 app.wait(10)
             except subprocess.TimeoutExpired:
                 app.kill()
+
+
+@pytest.fixture
+def fresh_url(tmp_path: Path) -> Iterator[str]:
+    """The address of a server that nobody has visited yet."""
+    with running_app(tmp_path / "app.log") as url:
+        yield url
 
 
 def wait_until_healthy(url: str, app: subprocess.Popen[bytes], log: Path) -> None:
@@ -122,6 +144,12 @@ def new_page(
         if address.scheme not in {"data", "blob"} and address.netloc != urlsplit(app_url).netloc:
             outside.append(url)
 
+    def hear(line: ConsoleMessage) -> None:
+        # On a page below the root, Streamlit first looks for its server below that page.
+        is_search = "/_stcore/" in line.location["url"] and "404" in line.text
+        if line.type == "error" and not is_search:
+            errors.append(line.text)
+
     def open_page(**options: object) -> Page:
         settings = {"viewport": {"width": 1280, "height": 800}, "base_url": app_url, **options}
         context = browser.new_context(**settings)  # type: ignore[arg-type]
@@ -130,7 +158,7 @@ def new_page(
         context.on("request", lambda sent: see(sent.url))
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+        page.on("console", hear)
         return page
 
     yield open_page
