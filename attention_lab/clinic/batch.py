@@ -20,35 +20,37 @@ from attention_lab.model import masks
 MOST_PADDING = 32
 
 
-def without_padding_mask(forward: Forward, ids: Tensor, real: Tensor, own: Tensor) -> Tensor:
-    """Only the model's own mask: padding is read as words."""
+def no_padding_mask(forward: Forward, ids: Tensor, real: Tensor, own: Tensor) -> Tensor:
+    """Padding is read as words."""
     return forward(ids, mask=own)
 
 
-def with_padding_mask(forward: Forward, ids: Tensor, real: Tensor, own: Tensor) -> Tensor:
-    """real: True = a token, False = padding (batch, key)."""
-    return forward(ids, mask=own & real[:, None, None, :])
+def padding_masked(forward: Forward, ids: Tensor, real: Tensor, own: Tensor) -> Tensor:
+    """real: True = a token (batch, key)."""
+    keys = real[:, None, None, :]
+    return forward(ids, mask=own & keys)
 
 
 def check_batch(alone: Tensor, in_batch: Tensor) -> None:
-    """The company it is in does not change a sentence."""
-    largest = (alone - in_batch).abs().max()
-    assert largest <= 1e-5 * alone.abs().max()
+    """Its company does not change a sentence."""
+    off = (alone - in_batch).abs().max()
+    assert off <= 1e-5 * alone.abs().max()
 
 
 def causal_off_by_one(n: int) -> Tensor:
-    """True = may attend. One token too many."""
-    return torch.ones(n, n, dtype=torch.bool).tril(1)
+    """True = may attend: one token too many."""
+    return torch.ones(n, n).tril(1).bool()
 
 
 def causal(n: int) -> Tensor:
-    """True = may attend: itself and what came before."""
-    return torch.ones(n, n, dtype=torch.bool).tril()
+    """True = may attend: itself and the past."""
+    return torch.ones(n, n).tril().bool()
 
 
 def check_no_leak(before: Tensor, after: Tensor, place: int) -> None:
-    """Token `place` was changed: nothing before it moves."""
-    assert torch.equal(before[:place], after[:place])
+    """Token `place` changed: what is before stays."""
+    moved = before[:place] != after[:place]
+    assert not moved.any()
 
 
 def exhibits() -> tuple[Exhibit, ...]:
@@ -117,7 +119,7 @@ def _padding(subject: Subject, pads: int) -> Result:
         )
         titles = (_("query (looks)"), _("key (is looked at); · = padding"), _("weight"))
         closed = (~mask[0, 0, place]).numpy()
-        closed_title = _("masked: may not be looked at")
+        closed_title = _("masked")
         matrix = Matrix(
             weights.numpy(), subject.labels, columns, titles, "share", closed, closed_title
         )
@@ -131,8 +133,8 @@ def _padding(subject: Subject, pads: int) -> Result:
             else _("Padding on the right comes later than every token: a causal mask hides it.")
         )
     return Result(
-        side(without_padding_mask, own),
-        side(with_padding_mask, own & real[:1, None, None, :]),
+        side(no_padding_mask, own),
+        side(padding_masked, own & real[:1, None, None, :]),
         note=note,
     )
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
-from torch.nn.functional import layer_norm
+from torch import Tensor, nn
 
 from attention_lab.clinic.exhibit import (
     Curves,
@@ -28,58 +27,49 @@ Part = Callable[[Tensor], Tensor]  # (length, d_model) → (length, d_model)
 
 
 def pre_norm(x: Tensor, attend: Part, feed: Part, n1: Part, n2: Part) -> Tensor:
-    """The norm is before each part, the sum after it."""
+    """The norm, the part, the sum."""
     x = x + attend(n1(x))
     return x + feed(n2(x))
 
 
 def post_norm(x: Tensor, attend: Part, feed: Part, n1: Part, n2: Part) -> Tensor:
-    """The sum, then the norm, as in the paper."""
+    """The part, the sum, the norm."""
     x = n1(x + attend(x))
     return n2(x + feed(x))
 
 
 def no_residual_pre(x: Tensor, attend: Part, feed: Part, n1: Part, n2: Part) -> Tensor:
-    """What a token was is gone after each part."""
+    """What a token was is gone."""
     x = attend(n1(x))
     return feed(n2(x))
 
 
 def no_residual_post(x: Tensor, attend: Part, feed: Part, n1: Part, n2: Part) -> Tensor:
-    """What a token was is gone after each part."""
+    """What a token was is gone."""
     x = n1(attend(x))
     return n2(feed(x))
 
 
 def no_norm(x: Tensor, attend: Part, feed: Part, n1: Part, n2: Part) -> Tensor:
-    """Each part adds to what the last one made larger."""
+    """Each part reads what grew before."""
     x = x + attend(x)
     return x + feed(x)
 
 
 def check_residual(block: Function) -> None:
-    """Parts that give 0 leave the stream its direction."""
-    x = layer_norm(torch.arange(24.0).sin().view(3, 8), (8,))
-
-    def norm(x: Tensor) -> Tensor:
-        return layer_norm(x, (8,))
-
-    out = block(x, torch.zeros_like, torch.zeros_like, norm, norm)
+    """Parts that give 0 leave the stream as it is."""
+    zero, norm = torch.zeros_like, nn.LayerNorm(8)
+    x = norm(torch.arange(24.0).sin().view(3, 8))
+    out = block(x, zero, zero, norm, norm)
     assert torch.allclose(out, x, atol=1e-3)
 
 
 def check_norm(block: Function) -> None:
-    """Parts that double do not make the stream explode."""
+    """Parts that double: no explosion."""
+    norm, keep = nn.LayerNorm(8), nn.Identity()
     x = torch.arange(24.0).sin().view(3, 8)
-
-    def double(x: Tensor) -> Tensor:
-        return 2 * x
-
-    def norm(x: Tensor) -> Tensor:
-        return layer_norm(x, (8,))
-
     for _block in range(32):
-        x = block(x, double, double, norm, norm)
+        x = block(x, keep, keep, norm, norm)
     assert x.std() < 1000
 
 

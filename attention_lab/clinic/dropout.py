@@ -24,15 +24,16 @@ PERCENT = (5, 10, 20, 30, 50)
 
 
 def dropout(weights: Tensor, p: float, seed: int) -> Tensor:
-    """Each is 0 with probability p; the rest grow to make up."""
-    generator = torch.Generator().manual_seed(seed)
-    kept = torch.rand(weights.shape, generator=generator) >= p
-    return weights * kept / (1 - p)
+    """0 with probability p; the rest grow."""
+    luck = torch.Generator().manual_seed(seed)
+    drawn = torch.rand(weights.shape, generator=luck)
+    return weights * (drawn >= p) / (1 - p)
 
 
 def still_training(scores: Tensor, p: float, seed: int) -> Tensor:
-    """The model as training left it: eval() was forgotten."""
-    return dropout(scores.softmax(dim=-1), p, seed)
+    """As training left it: no eval()."""
+    weights = scores.softmax(dim=-1)
+    return dropout(weights, p, seed)
 
 
 def evaluating(scores: Tensor, p: float, seed: int) -> Tensor:
@@ -43,9 +44,10 @@ def evaluating(scores: Tensor, p: float, seed: int) -> Tensor:
 def check_evaluation(attend: Function) -> None:
     """Two runs agree, and rows sum to 1."""
     scores = torch.zeros(8, 8)
-    first, second = attend(scores, 0.5, 1), attend(scores, 0.5, 2)
+    first = attend(scores, 0.5, 1)
+    second = attend(scores, 0.5, 2)
     assert torch.equal(first, second)
-    assert torch.allclose(first.sum(dim=-1), torch.ones(8))
+    assert torch.allclose(first.sum(-1), torch.ones(8))
 
 
 def exhibits() -> tuple[Exhibit, ...]:

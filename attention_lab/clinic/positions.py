@@ -25,35 +25,40 @@ FAR = (0, 500, 2000)  # first positions of the table
 
 
 def waves(angle: Tensor) -> Tensor:
-    """position, d/2 → position, d: sines and cosines in turn."""
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+    """Sines and cosines in turn."""
+    both = torch.stack([angle.sin(), angle.cos()], -1)
+    return both.flatten(1)
 
 
 def powers_in_half(places: Tensor, d: int, base: int) -> Tensor:
-    """base^(2i/d), with every step in half precision."""
-    exponent = torch.arange(0, d, 2, dtype=torch.half) / d
-    return waves(places.half()[:, None] / base**exponent)
+    """base^(2i/d), all in half precision."""
+    exponent = torch.arange(0, d, 2).half() / d
+    power = base**exponent
+    return waves(places.half()[:, None] / power)
 
 
 def logs_in_half(places: Tensor, d: int, base: int) -> Tensor:
-    """e^(-2i/d · ln base) does not overflow, but is no finer."""
-    exponent = torch.arange(0, d, 2, dtype=torch.half) / d
-    frequency = torch.exp(-exponent * math.log(base))
-    return waves(places.half()[:, None] * frequency)
+    """No overflow, but no finer either."""
+    exponent = torch.arange(0, d, 2).half() / d
+    turn = torch.exp(-exponent * math.log(base))
+    return waves(places.half()[:, None] * turn)
 
 
 def logs_in_single(places: Tensor, d: int, base: int) -> Tensor:
-    """In single precision; halved when all is done."""
-    exponent = torch.arange(0, d, 2, dtype=torch.float32) / d
-    frequency = torch.exp(-exponent * math.log(base))
-    return waves(places.float()[:, None] * frequency).half()
+    """Single precision, half at the end."""
+    exponent = torch.arange(0, d, 2).float() / d
+    turn = torch.exp(-exponent * math.log(base))
+    table = waves(places.float()[:, None] * turn)
+    return table.half()
 
 
 def check_encoding(encode: Function, base: int) -> None:
-    """As exact as half precision can say it."""
-    places, even = torch.arange(512), torch.arange(0, 64, 2).double()
-    exact = waves(places[:, None] / base ** (even / 64))
-    assert (encode(places, 64, base) - exact).abs().max() < 1e-3
+    """As exact as half precision can be."""
+    exponent = torch.arange(0, 64, 2).double() / 64
+    places = torch.arange(512)
+    exact = waves(places[:, None] / base**exponent)
+    off = encode(places, 64, base) - exact
+    assert off.abs().max() < 1e-3
 
 
 def exhibits() -> tuple[Exhibit, ...]:
@@ -133,7 +138,7 @@ def _half(subject: Subject, base: int) -> Result:
         "The picture shows the error against double precision. Overflow to infinity: {n} of {d} "
         "powers on the left."
     )
-    powers = base ** (torch.arange(0, d, 2, dtype=torch.half) / d)
+    powers = base ** (torch.arange(0, d, 2).half() / d)
     note = note.format(n=int(powers.isinf().sum()), d=d // 2)
     table = Table(headings, rows)
     return Result(side(powers_in_half), side(logs_in_single), table=table, note=note)

@@ -1,7 +1,5 @@
 """Bugs of shapes: heads that meet heads, a view that does not fit, heads that do not divide."""
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -30,78 +28,89 @@ def heads_meet_heads(x: Tensor, n_heads: int) -> tuple[Tensor, Tensor]:
     """x: batch, length, 3 · heads · d."""
     batch, length, width = x.shape
     d = width // (3 * n_heads)
-    split = x.reshape(batch, length, 3, n_heads, d)
-    q, k, v = split.unbind(2)  # batch, length, head, d
-    scores = q @ k.transpose(-2, -1) / math.sqrt(d)
+    x = x.reshape(batch, length, 3, n_heads, d)
+    # batch, length, head, d
+    q, k, v = x.unbind(2)
+    scores = q @ k.transpose(-2, -1) / d**0.5
     weights = scores.softmax(dim=-1)
-    return weights, (weights @ v).flatten(2)
+    z = weights @ v
+    return weights, z.flatten(2)
 
 
 def tokens_meet_tokens(x: Tensor, n_heads: int) -> tuple[Tensor, Tensor]:
     """x: batch, length, 3 · heads · d."""
     batch, length, width = x.shape
     d = width // (3 * n_heads)
-    split = x.reshape(batch, length, 3, n_heads, d)
-    q, k, v = split.transpose(1, 3).unbind(2)  # batch, head, length, d
-    scores = q @ k.transpose(-2, -1) / math.sqrt(d)
+    x = x.reshape(batch, length, 3, n_heads, d)
+    # batch, head, length, d
+    q, k, v = x.transpose(1, 3).unbind(2)
+    scores = q @ k.transpose(-2, -1) / d**0.5
     weights = scores.softmax(dim=-1)
-    return weights, (weights @ v).transpose(1, 2).flatten(2)
+    z = (weights @ v).transpose(1, 2)
+    return weights, z.flatten(2)
 
 
 def check_tokens_meet(attend: Function) -> None:
-    """Change the last token: the first has to notice."""
-    x = torch.arange(120.0).sin().view(1, 5, 3 * 2 * 4)
-    changed = x.clone()
-    changed[:, -1] += 1
-    before, after = attend(x, 2)[1], attend(changed, 2)[1]
-    assert not torch.equal(before[:, 0], after[:, 0])
+    """Change the last token: the first notices."""
+    x = torch.arange(120.0).sin().view(1, 5, 24)
+    _weights, before = attend(x, 2)
+    x[:, -1] += 1
+    _weights, after = attend(x, 2)
+    assert (before[:, 0] != after[:, 0]).any()
 
 
 def view_after_transpose(z: Tensor) -> Tensor:
-    """z: head, length, d. PyTorch refuses this view."""
-    return z.transpose(0, 1).view(z.shape[1], -1)
+    """z: head, length, d. PyTorch refuses."""
+    z = z.transpose(0, 1)
+    return z.view(len(z), -1)
 
 
 def reshape_alone(z: Tensor) -> Tensor:
-    """Runs without an error, and mixes the tokens."""
+    """Runs, and mixes the tokens."""
     return z.reshape(z.shape[1], -1)
 
 
 def transpose_and_reshape(z: Tensor) -> Tensor:
-    """head, length, d → length, head, d → length, head · d."""
-    return z.transpose(0, 1).reshape(z.shape[1], -1)
+    """head, length, d → length, head · d."""
+    z = z.transpose(0, 1)
+    return z.reshape(len(z), -1)
 
 
 def check_merge(merge: Function) -> None:
-    """Row i holds the numbers of token i and of no other."""
+    """Row i holds the numbers of token i alone."""
     token = torch.arange(3)
-    z = token.view(1, 3, 1).repeat(2, 1, 4)  # head, length, d
+    z = token.view(1, 3, 1).repeat(2, 1, 4)
     assert (merge(z) == token[:, None]).all()
 
 
 def split_rounded_down(x: Tensor, n_heads: int) -> Tensor:
-    """x: length, d_model. What is left over does not fit."""
+    """x: length, d_model. Something is left over."""
     length, d_model = x.shape
-    return x.view(length, n_heads, d_model // n_heads)
+    d = d_model // n_heads
+    return x.view(length, n_heads, d)
 
 
 def split_cut_off(x: Tensor, n_heads: int) -> Tensor:
-    """Made to fit: the last dimensions are in no head."""
-    d = x.shape[-1] // n_heads
-    return x[:, : n_heads * d].view(-1, n_heads, d)
+    """Made to fit: the last are in no head."""
+    length, d_model = x.shape
+    d = d_model // n_heads
+    x = x[:, : n_heads * d]
+    return x.view(length, n_heads, d)
 
 
 def split_evenly(x: Tensor, n_heads: int) -> Tensor:
-    """Says so at once where heads do not divide d_model."""
+    """Says what is wrong, and says it early."""
     length, d_model = x.shape
-    if d_model % n_heads:
-        raise ValueError(f"{n_heads} heads do not divide {d_model}")
-    return x.view(length, n_heads, d_model // n_heads)
+    d, rest = divmod(d_model, n_heads)
+    if rest:
+        raise ValueError(f"left over: {rest}")
+    return x.view(length, n_heads, d)
 
 
 def check_split(split: Function, x: Tensor, n_heads: int) -> None:
     """As many numbers come out as went in."""
-    assert split(x, n_heads).numel() == x.numel()
+    heads = split(x, n_heads)
+    assert heads.numel() == x.numel()
 
 
 def exhibits() -> tuple[Exhibit, ...]:

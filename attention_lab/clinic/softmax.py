@@ -33,26 +33,27 @@ def scaled_scores(q: Tensor, k: Tensor) -> Tensor:
 
 
 def check_scale(scores_of: Function) -> None:
-    """Scores of random vectors vary by about 1 at any d_k."""
-    generator = torch.Generator().manual_seed(0)
-    q, k = torch.randn(2, 64, 512, generator=generator)
+    """Random vectors: scores vary by about 1."""
+    seed = torch.Generator().manual_seed(0)
+    q, k = torch.randn(2, 64, 512, generator=seed)
     assert 0.5 < scores_of(q, k).std() < 2
 
 
 def softmax_over_queries(scores: Tensor) -> Tensor:
-    """scores: query, key. The columns sum to 1."""
+    """scores: query, key. Columns sum to 1."""
     return scores.softmax(dim=-2)
 
 
 def softmax_over_keys(scores: Tensor) -> Tensor:
-    """scores: query, key. The rows sum to 1."""
+    """scores: query, key. Rows sum to 1."""
     return scores.softmax(dim=-1)
 
 
 def check_rows(softmax: Function) -> None:
-    """Every query shares out an attention of 1."""
-    weights = softmax(torch.arange(15.0).view(3, 5))
-    assert torch.allclose(weights.sum(dim=-1), torch.ones(3))
+    """Every query has an attention of 1."""
+    scores = torch.arange(15.0).view(3, 5)
+    sums = softmax(scores).sum(dim=-1)
+    assert torch.allclose(sums, torch.ones(3))
 
 
 def exhibits() -> tuple[Exhibit, ...]:

@@ -13,7 +13,7 @@ from attention_lab.i18n import _
 
 NOT_A_NUMBER = "#e377c2"  # neither this nor the next is in the scales of the other numbers
 INFINITE = "#ff7f0e"
-WRITE_VALUES = 14  # up to this many columns each cell has its number written in it
+WRITE_VALUES = 14  # up to so many rows and columns each cell has its number in it
 MOST_TICKS = 40
 
 
@@ -27,14 +27,14 @@ def draw_matrix(shown: Matrix, largest: float) -> go.Figure:
     infinite = np.isinf(values) & shown.open
     covers = [
         (~shown.open, scales.MASKED, shown.closed_title, ""),
-        (np.isnan(values) & shown.open, NOT_A_NUMBER, _("NaN: not a number"), "NaN"),
-        (infinite & (values > 0), INFINITE, _("∞: infinite"), "∞"),
-        (infinite & (values < 0), INFINITE, _("−∞: infinite"), "−∞"),
+        (np.isnan(values) & shown.open, NOT_A_NUMBER, "NaN", "NaN"),
+        (infinite & (values > 0), INFINITE, "∞", "∞"),
+        (infinite & (values < 0), INFINITE, "−∞", "−∞"),
     ]
     data = [_numbers(shown, values, largest)]
     for cells, colour, name, text in covers:
         if cells.any():
-            data += _cover(cells, colour, name, text if n_columns <= WRITE_VALUES else "")
+            data += _cover(cells, colour, name, text if _is_small(values) else "")
     row_title, column_title, _value = shown.titles
     x = label_axis(shown.columns, MOST_TICKS) | {
         "tickangle": -60 if n_columns > 4 else 0,
@@ -43,7 +43,7 @@ def draw_matrix(shown: Matrix, largest: float) -> go.Figure:
         "range": [-0.5, n_columns - 0.5],
     }
     y = label_axis(shown.rows, MOST_TICKS) | {
-        "title": {"text": row_title, "standoff": 6},
+        "title": {"text": row_title, "standoff": 14},
         "range": [n_rows - 0.5, -0.5],
     }
     layout = {
@@ -51,7 +51,7 @@ def draw_matrix(shown: Matrix, largest: float) -> go.Figure:
         "yaxis": y,
         "plot_bgcolor": "rgba(0,0,0,0)",
         "margin": {"l": 8, "r": 16, "t": 8, "b": 8},
-        "height": int(np.clip(150 + 20 * n_rows, 240, 460)),
+        "height": int(np.clip(140 + 15 * n_rows, 240, 460)),
         "legend": {"x": 1, "xanchor": "right", "y": -0.02, "yanchor": "top"},
         "hoverlabel": {"font": {"family": scales.MONOSPACE}},
         "dragmode": False,
@@ -75,7 +75,7 @@ def _numbers(shown: Matrix, values: np.ndarray, largest: float) -> dict[str, Any
         "hovertemplate": hover.format(row="%{y}", column="%{x}", value="%{z:.6f}")
         + "<extra></extra>",
     }
-    if values.shape[1] <= WRITE_VALUES and values.size <= WRITE_VALUES**2 * 2:
+    if _is_small(values):
         text = [[_short(value) for value in row] for row in finite.tolist()]
         cells |= {"text": text, "texttemplate": "%{text}"}
     return cells
@@ -108,6 +108,10 @@ def _cover(cells: np.ndarray, colour: str, name: str, text: str) -> list[dict[st
         "showlegend": True,
     }
     return [cover, entry]
+
+
+def _is_small(values: np.ndarray) -> bool:
+    return max(values.shape) <= WRITE_VALUES
 
 
 def _short(value: float) -> str:

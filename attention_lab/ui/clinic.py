@@ -79,26 +79,28 @@ def both_ways(chosen: Exhibit, result: Result) -> None:
     """Wrong on the left, right on the right: picture, numbers, code."""
     st.markdown(plain(chosen.story))
     largest = max(result.wrong.matrix.largest, result.right.matrix.largest)
+    lines = max(side.code.count("\n") for side in (result.wrong, result.right))
     left, right = st.columns(2, gap="medium")
     with left:
-        st.subheader(_("Wrong"), anchor=False, divider="red")
-        _side(result.wrong, largest, "wrong")
+        st.markdown("#### :red[:material/close:] " + _("Wrong"))
+        _side(result.wrong, largest, "wrong", lines)
     with right:
-        st.subheader(_("Right"), anchor=False, divider="green")
-        _side(result.right, largest, "right")
+        st.markdown("#### :green[:material/check:] " + _("Right"))
+        _side(result.right, largest, "right", lines)
     if result.note:
         st.caption(plain(result.note))
 
 
-def _side(side: Side, largest: float, name: str) -> None:
-    st.code(side.code, language="python", wrap_lines=True)
-    numbers = [f"{plain(label)}: **{plain(value)}**" for label, value in side.numbers]
-    st.markdown("  \n".join(numbers))
+def _side(side: Side, largest: float, name: str, lines: int) -> None:
+    blank = "\n " * (lines - side.code.count("\n"))  # so that the pictures stand side by side
+    st.code(side.code + blank, language="python", wrap_lines=True)
     matrix = side.matrix
     alt = _("{value} as a heatmap: {rows} rows, {columns} columns. {strange}")
     rows, columns = matrix.values.shape
     alt = alt.format(value=matrix.titles[2], rows=rows, columns=columns, strange=_strange(matrix))
     st.plotly_chart(draw_matrix(matrix, largest), key=f"matrix_{name}", config=CHART, alt=alt)
+    numbers = [f"{plain(label)}: **{plain(value)}**" for label, value in side.numbers]
+    st.markdown("  \n".join(numbers))
     if strange := _strange(matrix):
         st.caption(plain(strange))
     for complaint in side.complaints:
@@ -134,10 +136,10 @@ def check_and_cure(chosen: Exhibit, result: Result) -> None:
     """The check that would have caught the bug, its outcome on both ways, and the cure."""
     left, right = st.columns(2, gap="medium")
     with left:
-        st.subheader(_("The check that would have caught it"), anchor=False)
+        st.markdown("#### " + _("The check that would have caught it"))
         st.code(source(chosen.check), language="python", wrap_lines=True)
     with right:
-        st.subheader(_("What it says"), anchor=False)
+        st.markdown("#### " + _("What it says"))
         if result.wrong.passes:
             text = _("Wrong: the check passes. With this sentence and setting the two agree.")
             st.markdown(f":material/check_circle: {plain(text)}")
@@ -150,7 +152,7 @@ def check_and_cure(chosen: Exhibit, result: Result) -> None:
             else (":material/cancel:", _("Right: the check fails here; please report this."))
         )
         st.markdown(f"{outcome[0]} {plain(outcome[1])}")
-        st.subheader(_("The cure"), anchor=False)
+        st.markdown("#### " + _("The cure"))
         st.markdown(plain(chosen.cure))
 
 

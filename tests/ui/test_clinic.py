@@ -43,7 +43,7 @@ def run(app: AppTest) -> AppTest:
 
 
 def said(app: AppTest) -> str:
-    groups = (app.markdown, app.caption, app.info, app.warning, app.error, app.title, app.subheader)
+    groups = (app.markdown, app.caption, app.info, app.warning, app.error, app.title)
     texts = "\n".join(e.value for group in groups for e in group)
     return texts.replace("\\", "").replace("\u2060", "")
 
@@ -111,9 +111,8 @@ def test_the_default_needs_no_place_in_the_link() -> None:
     app.number_input(key="layer").set_value(2)
     run(app)
     link = {key: app.query_params[key] for key in app.query_params}
-    assert link == {"text": [SENTENCE], "exhibit": ["norm"], "depth": ["9"], "layer": ["2"]} or {
-        key: value if isinstance(value, str) else value[0] for key, value in link.items()
-    } == {"text": SENTENCE, "exhibit": "norm", "depth": "9", "layer": "2"}
+    first = {key: value if isinstance(value, str) else value[0] for key, value in link.items()}
+    assert first == {"text": SENTENCE, "exhibit": "norm", "depth": "9", "layer": "2"}
     again = visit(exhibit="norm", depth="9", layer="2")
     assert again.select_slider(key="depth").value == 9
     assert figures(again)[0]["data"][0]["z"].shape[0] == 9
@@ -125,7 +124,6 @@ def test_the_default_needs_no_place_in_the_link() -> None:
         ({"exhibit": "nothing"}, "exhibit = nothing"),
         ({"exhibit": "norm", "depth": "0"}, "depth = 0"),
         ({"exhibit": "scale", "d_k": "x"}, "d_k = x"),
-        ({"layer": "99"}, "layer = 99"),
     ],
 )
 def test_a_wrong_link_falls_back_and_says_so(link: dict[str, str], wrong: str) -> None:
@@ -154,7 +152,9 @@ def test_an_empty_text_is_a_message_and_the_choice_stays() -> None:
 
 def test_the_sidebars_changes_play_no_part_and_that_is_said() -> None:
     plain = visit(exhibit="axis")
-    changed = visit(exhibit="axis", mask="causal")
+    changed = visit(exhibit="axis")
+    changed.selectbox(key="mask").set_value("causal")
+    run(changed)
     np.testing.assert_array_equal(
         figures(plain)[1]["data"][0]["z"], figures(changed)[1]["data"][0]["z"]
     )
