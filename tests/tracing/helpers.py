@@ -1,9 +1,17 @@
 """What the tests of tracing share: all numbers of a trace, and comparing two traces."""
 
-import numpy as np
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
+from torch import Tensor
+
+import attention_lab as lab
 from attention_lab.tracing.site import STAGES
 from attention_lab.tracing.trace import Trace
+from attention_lab.zoo.loaded import Model
+from tests.factories import tiny_model
 
 TEXTS = (
     "The cat sat on the mat.",
@@ -12,6 +20,7 @@ TEXTS = (
     "a dog!",
     "😀 é ñ it",
 )
+TARGET = "猫 sat on"
 
 
 def numbers(trace: Trace) -> dict[str, np.ndarray]:
@@ -39,3 +48,25 @@ def assert_identical(found: dict[str, np.ndarray], expected: dict[str, np.ndarra
     assert found.keys() == expected.keys()
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name, strict=True)
+
+
+def run(model: Model, text: str = TEXTS[0], **options: Any) -> Trace:
+    return lab.trace(model, text, TARGET if model.target_tokenizer else None, **options)
+
+
+def with_parameters(model: Model, change: Callable[[dict[str, Tensor]], None]) -> Model:
+    """A copy of the model whose parameters `change` has changed."""
+    fresh = tiny_model(model.config.kind)
+    module = type(model.module)(model.config).eval().requires_grad_(False)
+    state = {name: tensor.clone() for name, tensor in model.module.state_dict().items()}
+    change(state)
+    module.load_state_dict(state)
+    return replace(fresh, config=model.config, module=module)
+
+
+def assert_same_output(found: Trace, expected: Trace) -> None:
+    np.testing.assert_allclose(found.hidden, expected.hidden, rtol=0, atol=1e-5)
+    for site in expected.sites:
+        np.testing.assert_allclose(
+            found[site].attn_out, expected[site].attn_out, rtol=0, atol=1e-5, err_msg=site
+        )
