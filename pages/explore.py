@@ -55,14 +55,16 @@ def heads_and_detail(request: Request, shared: Shared) -> None:
             st.caption(_("The tiles show the model with your changes."))
     with right:
         stage = detail.stage_switch()
-        combine, hide, view = detail.view_switches(stage, request.is_changed)
+        combine, hide = detail.view_switches(stage)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            words.heading(place, stage, combine)
+            view = detail.change_switch() if request.is_changed else "after"
         try:
             shown, bound = detail.shown_panel(trace, baseline, place, (stage, combine, hide), view)
         except LabError as error:
             st.error(plain(str(error)))
             return
         link.write()
-        words.heading(place, stage, combine)
         words.conditions(request, view, hide, place)
         detail.large_picture(shown, bound, place, combine)
         if request.is_changed:

@@ -46,13 +46,12 @@ def stage_switch() -> Stage:
     return stage or "weights"
 
 
-def view_switches(stage: Stage, is_changed: bool) -> tuple[Combine, bool, View]:
-    """How it is shown: one head or several combined, special tokens, before or after a change."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+def view_switches(stage: Stage) -> tuple[Combine, bool]:
+    """How it is shown: one head or several combined, with special tokens or without."""
+    with st.container(key="switches", horizontal=True, vertical_alignment="center"):
         combine = combine_switch() if stage == "weights" else "none"
         hide = st.toggle(_("Hide special tokens"), key="hide", persist_state="session")
-        view = _change_switch() if is_changed else "after"
-    return combine, hide, view
+    return combine, hide
 
 
 def combine_switch(options: Sequence[Combine] = COMBINES) -> Combine:
@@ -75,7 +74,8 @@ def combine_switch(options: Sequence[Combine] = COMBINES) -> Combine:
     )
 
 
-def _change_switch() -> View:
+def change_switch() -> View:
+    """Before or after the user's changes, or the difference."""
     names: dict[View, str] = {
         "after": _("after"),
         "before": _("before"),
