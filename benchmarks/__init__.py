@@ -1,0 +1,1 @@
+"""What Attention Lab costs, beside the libraries people use otherwise. One command each."""
