@@ -111,7 +111,7 @@ def _cover(cells: np.ndarray, colour: str, name: str, text: str) -> list[dict[st
 
 
 def _is_small(values: np.ndarray) -> bool:
-    return max(values.shape) <= WRITE_VALUES
+    return bool(max(values.shape) <= WRITE_VALUES)
 
 
 def _short(value: float) -> str:
