@@ -41,7 +41,9 @@ def stage_words() -> dict[Stage, str]:
 
 def heading(place: Place, stage: Stage, combine: Combine) -> None:
     """What the large picture shows, in one line."""
-    st.markdown(f"**{plain(title(place, stage, combine))}**", help=stage_words()[stage], width="content")
+    st.markdown(
+        f"**{plain(title(place, stage, combine))}**", help=stage_words()[stage], width="content"
+    )
 
 
 def conditions(request: Request, view: View, hide: bool, place: Place) -> None:
