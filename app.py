@@ -7,7 +7,11 @@ from attention_lab.ui.look import ICON, use_style
 from attention_lab.ui.start import start_server
 
 st.set_page_config(
-    page_title="Attention Lab", page_icon=ICON, layout="wide", initial_sidebar_state=300
+    page_title="Attention Lab",
+    page_icon=ICON,
+    layout="wide",
+    initial_sidebar_state=300,
+    menu_items={"About": "Attention Lab, Apache-2.0"},  # with it the menu offers light and dark
 )
 start_server()
 use_style()
