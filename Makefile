@@ -8,9 +8,11 @@ BIN := $(VENV)/bin
 PULL := $(BIN)/python -m attention_lab models pull $(MODELS)
 # A stamp's name carries its requirements' checksum: a change installs anew, anything else does not.
 RUN := $(VENV)/run-$(shell cat requirements.txt | cksum | cut -d ' ' -f 1)
+BENCH := $(VENV)/bench/ready
 DEV := $(VENV)/dev-$(shell cat requirements.txt requirements-dev.txt | cksum | cut -d ' ' -f 1)
 
 .PHONY: run test check test-unit test-browser test-slow pulled format image check-image clean
+.PHONY: bench-capture bench-picture bench-page
 .DELETE_ON_ERROR:
 
 run: $(RUN)
@@ -41,6 +43,10 @@ format: $(DEV)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# What the benchmarks compare with has an environment of its own, on top of this one.
+bench-capture bench-picture bench-page: bench-%: $(BENCH) pulled
+	$(VENV)/bench/bin/python -m benchmarks.$*
+
 image:
 	docker build -t attention-lab .
 
@@ -49,6 +55,13 @@ check-image:
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(BENCH): $(DEV) benchmarks/requirements.txt
+	$(BIN)/python -m venv --clear $(VENV)/bench
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	    "$$($(VENV)/bench/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/parent.pth"
+	$(VENV)/bench/bin/python -m pip install -r requirements-dev.txt -r benchmarks/requirements.txt
+	touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Attention Lab needs Python 3.11 or newer; name one with make PYTHON=python3.12 run.")'

@@ -50,7 +50,7 @@ def report(name: str, title: str, rows: Sequence[Mapping[str, Any]], notes: Sequ
         table.add_column(column, justify="right", min_width=longest)
     for row in rows:
         table.add_row(*(_written(row.get(column)) for column in columns))
-    console = Console(width=max(100, Console().width))
+    console = Console(width=max(120, Console().width))
     console.print(table)
     notes = [*notes, f"Load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"]
     for note in notes:

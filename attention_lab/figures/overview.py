@@ -4,11 +4,12 @@ One tiled image instead of a subplot a head: for 72 heads it is fifty times fast
 times faster to draw. Weights become one byte each; the large picture has the exact numbers.
 """
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Float, UInt8
 
 from attention_lab.figures import scales
 from attention_lab.figures.figure import figure
@@ -71,26 +72,27 @@ def _tiles(trace: Trace, part: str, limit: int) -> UInt8[np.ndarray, "layer head
     tiles = []
     for name in part_sites(trace, part):
         site = trace[name]
-        weights = site.weights[:, :limit, :limit]
-        closed = ~np.broadcast_to(site.mask[:, :limit, :limit], weights.shape)
-        tiles.append(_bytes(_pool(weights, k), _pool(~closed, k)))
+        levels = _pool(_levels(site.weights[:, :limit, :limit]), k)
+        is_open = _pool(site.mask[:, :limit, :limit], k)  # one for all heads, or one each
+        tiles.append(np.where(is_open, levels, np.uint8(GREY)))
     return np.stack(tiles)
 
 
-def _bytes(
-    weights: Float[np.ndarray, "head row column"], is_open: Bool[np.ndarray, "head row column"]
+def _levels(
+    weights: Float[np.ndarray, "head row column"],
 ) -> UInt8[np.ndarray, "head row column"]:
-    levels = np.rint(np.clip(weights, 0, 1) * TOP).astype(np.uint8)
-    return np.where(is_open, levels, np.uint8(GREY))
+    levels: np.ndarray = np.rint(np.clip(weights, 0, 1) * TOP).astype(np.uint8)
+    return levels
 
 
 def _pool(array: np.ndarray, k: int) -> np.ndarray:
     """The largest of each k × k cells; the last ones may be fewer."""
     if k == 1:
         return array
-    rows = np.maximum.reduceat(array, np.arange(0, array.shape[1], k), axis=1)
-    pooled: np.ndarray = np.maximum.reduceat(rows, np.arange(0, array.shape[2], k), axis=2)
-    return pooled
+    room = [(0, 0), *((0, -side % k) for side in array.shape[1:])]
+    array = np.pad(array, room, mode="edge")
+    array = reduce(np.maximum, [array[:, i::k] for i in range(k)])
+    return reduce(np.maximum, [array[:, :, i::k] for i in range(k)])
 
 
 def _gutter(side: int) -> int:
