@@ -3,7 +3,7 @@
 from attention_lab import figures
 from attention_lab.generation import generate
 from attention_lab.tracing.edits import ablate, mask, position
-from attention_lab.tracing.record import trace
+from attention_lab.tracing.record import trace, trace_ids
 from attention_lab.tracing.trace import Trace
 from attention_lab.zoo import Model, load
 
@@ -17,4 +17,5 @@ __all__ = [
     "mask",
     "position",
     "trace",
+    "trace_ids",
 ]

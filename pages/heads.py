@@ -49,7 +49,7 @@ def views(request: Request, shared: Shared) -> None:
         st.caption(text)
     try:
         if view == "table":
-            head_table.all_heads(trace, part)
+            head_table.all_heads(request, part)
         elif view == "find":
             head_views.find(trace, part)
         elif view == "flow":

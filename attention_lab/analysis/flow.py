@@ -26,7 +26,7 @@ def rollout(trace: Trace, part: str) -> Panel:
     n = len(layers[0].query_tokens)
     product, reached = np.eye(n), np.eye(n, dtype=np.float32)
     for site in layers:
-        product = step(site.weights.mean(axis=0, dtype=np.float64)) @ product
+        product = step(site.weights.mean(axis=0).astype(np.float64)) @ product
         is_open = site.mask.any(axis=0) | np.eye(n, dtype=bool)
         reached = np.sign(is_open.astype(np.float32) @ reached)
     return _panel(trace, part, product, reached == 0)
@@ -42,7 +42,7 @@ def step(mean: Square) -> Square:
 def mean_weights(trace: Trace, part: str) -> Panel:
     """The raw mean over all heads of all layers of a part."""
     layers = [trace[site] for site in part_sites(trace, part)]
-    mean = np.mean([site.weights.mean(axis=0, dtype=np.float64) for site in layers], axis=0)
+    mean = np.mean([site.weights.mean(axis=0).astype(np.float64) for site in layers], axis=0)
     closed = ~np.any([site.mask.any(axis=0) for site in layers], axis=0)
     return _panel(trace, part, mean, closed)
 

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 
-from attention_lab.analysis.numbers import entropy
 from attention_lab.errors import InputError
 from attention_lab.i18n import _
 from attention_lab.tokens import Token
@@ -49,7 +48,7 @@ def measures(
     """Entropy, and the share of attention on each of `cells` (see `head_table`), by head."""
     is_open = np.broadcast_to(mask, weights.shape)
     has_choice = is_open.sum(axis=-1) >= 2
-    found = {"entropy": _mean(entropy(weights), has_choice)}
+    found = {"entropy": _mean(bits(weights), has_choice)}
     for name, marked in cells.items():
         share = np.einsum("hqk,qk->hq", weights, marked.astype(weights.dtype))
         found[name] = _mean(share, has_choice & (is_open & marked).any(axis=-1))
@@ -70,6 +69,12 @@ def uniform(mask: Bool[np.ndarray, "#h q k"]) -> Float[np.ndarray, "#h q k"]:
     """The weights of a head that divides its attention evenly over what is open."""
     even: np.ndarray = mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1)
     return even
+
+
+def bits(p: Float[np.ndarray, "*rows k"]) -> Float[np.ndarray, "*rows"]:
+    """Entropy of each row in bits; much faster than leaving zeros out of the logarithm."""
+    total: np.ndarray = -(p * np.log2(np.maximum(p, np.float32(1e-30)))).sum(axis=-1)
+    return total
 
 
 def marked_cells(query: Sequence[Token], key: Sequence[Token], is_cross: bool) -> dict[str, Cells]:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attention_lab.analysis.heads import part_sites
-from attention_lab.analysis.numbers import entropy
+from attention_lab.analysis.heads import bits, part_sites
 from attention_lab.tokens import Tokens
 from attention_lab.tracing.record import trace_ids
 from attention_lab.tracing.trace import Trace
@@ -88,7 +87,7 @@ def _side(read: Trace, changed: Trace, stack: str, is_own: bool) -> Side:
         open_cells=int(is_open.sum()),
         first_sees=int(is_open[0].sum()),
         last_sees=int(is_open[-1].sum()),
-        entropy=float(np.mean([entropy(site.weights) for site in sites])),
+        entropy=float(np.mean([bits(site.weights) for site in sites])),
         moved=float(np.abs(before[0] - after[0]).max()),
         cross_keys=len(read[cross].key_tokens) if cross in read.sites else 0,
         output=before.shape,

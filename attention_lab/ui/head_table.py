@@ -19,10 +19,9 @@ from attention_lab.analysis.roles import (
     n_runs,
 )
 from attention_lab.i18n import _
-from attention_lab.tracing.trace import Trace
 from attention_lab.ui import link
 from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import load_model
+from attention_lab.ui.runs import Request, load_model, run
 from attention_lab.zoo.loaded import Model
 
 Source = Literal["yours", "fixed"]
@@ -45,13 +44,20 @@ def restore() -> None:
     link.restore("role", PERCENTS, 50)
 
 
-def all_heads(trace: Trace, part: str) -> None:
+@cached(LRUCache(64), condition=threading.Condition())
+def measured(request: Request) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The measures of all heads on a text and their baseline, computed once for all sessions."""
+    trace = run(request)
+    return head_table(trace), baseline_table(trace)
+
+
+def all_heads(request: Request, part: str) -> None:
     """The table; a tick opens the head on Explore. Under it the roles with their thresholds."""
-    scores = _roles(trace.model)
+    scores = _roles(load_model(request.model))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = _source() if scores is not None else "yours"
         percent = _threshold() if scores is not None else 50
-    of_text = head_table(trace)
+    of_text, even = measured(request)
     table = of_text if source == "yours" or scores is None else scores.mean
     names = _role_texts(scores, percent / 100)
     shown = table.assign(roles=names, induction=_induction(scores, len(table)))
@@ -72,13 +78,13 @@ def all_heads(trace: Trace, part: str) -> None:
     if rows := selected["selection"]["rows"]:
         open_head(*chosen.loc[rows[0], ["layer", "head"]])
     if source == "yours":
-        _baseline(baseline_table(trace), part)
+        _baseline(even, part)
     if scores is not None:
         _summary(scores, percent / 100, part)
     st.download_button(
         _("Download as CSV"),
         lambda: _file(of_text, scores).to_csv(index=False),
-        file_name=f"heads-{trace.model.name}.csv",
+        file_name=f"heads-{request.model}.csv",
         mime="text/csv",
         icon=":material/download:",
         on_click="ignore",

@@ -163,6 +163,11 @@ def _token(key: str, label: str, tokens: Tokens, wanted: str) -> int:
     names = list(tokens.labels)
     ordinary = [i for i, token in enumerate(tokens) if not token.special] or [0]
     default = names.index(wanted) if wanted in names else ordinary[-1 if key == "query" else 0]
+    remembered = f"_default_{key}"
+    before = st.session_state.get(remembered)
+    if before not in (None, default) and st.session_state.get(key) == before:
+        link.forget(key)  # nobody chose it: with another text another default
+    st.session_state[remembered] = default
     link.restore(key, range(len(names)), default)
     place = st.selectbox(
         label,

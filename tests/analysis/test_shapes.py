@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors import safe_open
 
 import attention_lab as lab
@@ -192,3 +194,19 @@ def test_the_total_is_that_of_the_checkpoint_file(name: str) -> None:
     assert sum(row.parameters for row in rows) == expected
     layers = {found[0] for row in rows if (found := re.search(r"layers\.\d+", row.name))}
     assert len(layers) == model.config.n_layers
+
+
+@given(
+    st.lists(
+        st.one_of(st.floats(-1e3, 1e3, width=32), st.sampled_from([math.inf, -math.inf, math.nan])),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_statistics_agree_with_numpy(numbers: list[float]) -> None:
+    found = statistics(torch.tensor(numbers, dtype=torch.float32))
+    finite = np.array([x for x in numbers if math.isfinite(x)], np.float64)
+    assert found[4] == len(numbers) - len(finite)
+    if len(finite):
+        np.testing.assert_allclose(found[:2], [finite.mean(), finite.std()], atol=2e-3)
+        assert found[2:4] == (finite.min(), finite.max())

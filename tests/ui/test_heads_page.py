@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 import attention_lab as lab
 from attention_lab.analysis.heads import head_table, rank
 from attention_lab.ui import head_table as table
-from attention_lab.ui import runs
+from attention_lab.ui import head_views, runs
 from tests.ui.helpers import APP, SENTENCE
 
 PAGE = "pages/heads.py"
@@ -17,7 +17,8 @@ PAGE = "pages/heads.py"
 
 @pytest.fixture(autouse=True)
 def _forget_roles(home: Path) -> None:
-    table.roles_of.cache.clear()
+    for cached in (table.roles_of, table.measured, head_views.alike):
+        cached.cache.clear()
 
 
 def visit(**link: str) -> AppTest:
@@ -142,3 +143,12 @@ def test_the_state_is_in_the_link() -> None:
     app = visit(heads="find", query="4", key="2")
     assert app.query_params["heads"] == "find"
     assert app.query_params["query"] == "4"
+
+
+def test_a_pair_that_somebody_chose_stays_with_another_text() -> None:
+    app = visit(heads="find")
+    app.selectbox(key="query").set_value(2)
+    run(app)
+    app.text_input(key="text").set_value("the cat sat on the mat .")
+    assert run(app).selectbox(key="query").value == 2
+    assert app.selectbox(key="key").value == 1  # nobody chose it: the first word
