@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import pandas as pd
 import streamlit as st
@@ -20,13 +20,13 @@ from attention_lab.analysis.roles import (
 )
 from attention_lab.i18n import _
 from attention_lab.ui import link
+from attention_lab.ui.head_columns import columns, role_names
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import Request, load_model, run
 from attention_lab.zoo.loaded import Model
 
 Source = Literal["yours", "fixed"]
 SOURCES: tuple[Source, ...] = get_args(Source)
-NARROW = 78  # pixels: all columns side by side on a projector
 PERCENTS = range(10, 96, 5)
 _ASKED = "_roles_asked_for"  # session state: names of models
 QUICK = 50_000_000  # parameters; roles of larger models are measured when they are asked for
@@ -70,7 +70,7 @@ def all_heads(request: Request, part: str) -> None:
         key=f"heads_{part}",
         on_select="rerun",
         selection_mode="single-row",
-        column_config=_columns(),
+        column_config=columns(),
         placeholder="–",
         alt=_("All heads with their measures and roles"),
     )
@@ -150,22 +150,9 @@ def _threshold() -> int:
             PERCENTS,
             key="role",
             persist_state="session",
-            width=320,
+            width=260,
         )
     )
-
-
-def role_names() -> dict[str, str]:
-    """The roles in words."""
-    return {
-        "first": _("first token"),
-        "self": _("itself"),
-        "previous": _("previous token"),
-        "next": _("next token"),
-        "separators": _("separators"),
-        "repeated": _("repeated token"),
-        "induction": _("induction"),
-    }
 
 
 def _role_texts(scores: RoleScores | None, threshold: float) -> Sequence[str]:
@@ -191,59 +178,6 @@ def _measured(table: pd.DataFrame) -> list[str]:
     return [name for name in (*MEASURES, "induction") if table[name].notna().any()]
 
 
-def _columns() -> dict[str, Any]:
-    """Headings, formats and explanations."""
-    share = _(
-        "The share of its attention, 0 to 1, that a query gives to {what}; mean over queries."
-    )
-    what = {
-        "first": (_("first"), _("the first token")),
-        "self": (_("itself"), _("itself")),
-        "previous": (_("previous"), _("the token before it")),
-        "next": (_("next"), _("the token after it")),
-        "separators": (_("separators"), _("special tokens and punctuation, the first token apart")),
-        "repeated": (_("repeated"), _("earlier occurrences of the same token")),
-    }
-    columns: dict[str, Any] = {
-        name: st.column_config.ProgressColumn(
-            label,
-            help=share.format(what=words),
-            format="%.2f",
-            min_value=0,
-            max_value=1,
-            width=NARROW,
-        )
-        for name, (label, words) in what.items()
-    }
-    induction = _(
-        "On {n} random tokens and the same again: mean weight from a token of the second half to "
-        "the token after its first occurrence; mean over {draws} draws."
-    )
-    columns["induction"] = st.column_config.ProgressColumn(
-        _("induction"),
-        help=induction.format(n=HALF, draws=DRAWS),
-        format="%.2f",
-        min_value=0,
-        max_value=1,
-        width=NARROW,
-    )
-    entropy = _("How widely a query spreads its attention, in bits: 0 = one token only.")
-    distance = _("How far it looks: the mean of weight times distance, in tokens.")
-    return columns | {
-        "layer": st.column_config.NumberColumn(_("layer"), width=50),
-        "head": st.column_config.NumberColumn(_("head"), width=50),
-        "roles": st.column_config.TextColumn(
-            _("roles"), help=_("Measured on fixed texts; score ± spread."), width=190
-        ),
-        "entropy": st.column_config.NumberColumn(
-            _("entropy"), help=entropy, format="%.2f", width=64
-        ),
-        "distance": st.column_config.NumberColumn(
-            _("distance"), help=distance, format="%.2f", width=64
-        ),
-    }
-
-
 def _baseline(even: pd.DataFrame, part: str) -> None:
     """What heads that choose nothing would score on this sentence."""
     mean = even[even["part"] == part][list(MEASURES)].mean().dropna()
@@ -260,8 +194,9 @@ def _summary(scores: RoleScores, threshold: float, part: str) -> None:
     text = _(
         "A head has a role if its mean score over the fixed texts reaches the threshold, and lies "
         "above the baseline by more than its spread (standard deviation over the texts). {n} of "
-        "{all} heads show none of these roles and get no label. Roles belong to the model as it "
-        "was trained; the sidebar's changes do not touch them."
+        "{all} heads show none of these roles and get no label. The first token is often a place "
+        "to rest: a head that looks there mostly does little (an attention sink). Roles belong to "
+        "the model as it was trained; the sidebar's changes do not touch them."
     )
     st.markdown(plain(text.format(n=without, all=int(here.sum()))))
     number = st.column_config.NumberColumn
