@@ -12,7 +12,6 @@ from attention_lab import figures
 from benchmarks import capture, measure, picture
 from tests.factories import tiny_model
 
-
 BERT = {
     "norm_place": "post", "norm_eps": 1e-12, "activation": "gelu", "position": "learned",
     "n_segments": 2, "embed_norm": True, "final_norm": False,
