@@ -12,12 +12,14 @@
     old.setAttribute("aria-hidden", "true");
     old.append(picture.cloneNode(true));
     place.append(old);
+    place.style.minHeight = picture.querySelector(".svg-container")?.style.height;
     const end = performance.now() + 20000;
     const wait = () => {
       const drawn = ".js-plotly-plot:not(.old-picture) .cartesianlayer > *";
       const isAwaited = !place.querySelector(drawn) && performance.now() < end;
       if (old.isConnected && isAwaited) return requestAnimationFrame(wait);
       if (old.isConnected) done.add(old);
+      place.style.removeProperty("min-height");
       old.remove();
     };
     requestAnimationFrame(wait);
@@ -35,16 +37,26 @@
     if (place) keep(place, picture);
   }
 
+  // Hidden as long as the other one is there, but never for long.
+  function hideBehind(node, place) {
+    const end = performance.now() + 1000;
+    node.style.display = "none";
+    const wait = () => {
+      if (place.isConnected && performance.now() < end) requestAnimationFrame(wait);
+      else node.style.removeProperty("display");
+    };
+    requestAnimationFrame(wait);
+  }
+
   // Or both are there for a moment, one below the other.
   function putIn(place) {
-    const key = keyOf(place);
+    const key = place.querySelector?.(".plot-container") ? null : keyOf(place); // else only moved
     for (const other of key ? document.querySelectorAll(`.${CSS.escape(key)}`) : []) {
       const picture = other !== place && other.querySelector(".js-plotly-plot > .plot-container");
       if (!picture || done.has(picture.parentElement)) continue;
       done.add(picture.parentElement);
       keep(place, picture);
-      other.style.display = "none";
-      setTimeout(() => other.style.removeProperty("display"), 1000);
+      hideBehind(other, place);
     }
   }
 

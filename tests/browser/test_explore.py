@@ -356,7 +356,6 @@ WATCH = """() => {
 
 def test_the_old_picture_stays_until_the_new_one_is_there(page: Page) -> None:
     explore = Explore(page)
-    explore.say("Warm up: the first spinner loads its own code.")
     page.evaluate(WATCH)
     explore.say("The animal was tired. " * 8)
     for stage in ("scores", "mask", "q", "weights"):
@@ -366,9 +365,12 @@ def test_the_old_picture_stays_until_the_new_one_is_there(page: Page) -> None:
     frames = page.evaluate("cancelAnimationFrame(window.watching_), window.frames_")
     assert len(frames) > 20
     for picture in (0, 1):
-        seen = [frame[picture] for frame in frames]
-        assert {places for places, _top, _images in seen} == {1}
-        assert min(images for _places, _top, images in seen) >= 1
+        odd = [
+            (number, frame[picture])
+            for number, frame in enumerate(frames)
+            if frame[picture][0] != 1 or frame[picture][2] < 1
+        ]
+        assert not odd
     tops = [frame[0][1] for frame in frames]
     assert set(tops) == {tops[0]}  # nothing above the pictures comes and goes
     assert page.locator(".old-picture").count() == 0
