@@ -5,6 +5,7 @@
   if (window.keepsPictures) return;
   window.keepsPictures = true;
   const done = new WeakSet(); // charts whose picture is kept, or no longer needed
+  const hidden = new Map(); // the place that is shown, and the one hidden behind it
 
   function keep(place, picture) {
     const old = document.createElement("div");
@@ -39,13 +40,14 @@
 
   // Hidden as long as the other one is there, but never for long.
   function hideBehind(node, place) {
-    const end = performance.now() + 1000;
     node.style.display = "none";
-    const wait = () => {
-      if (place.isConnected && performance.now() < end) requestAnimationFrame(wait);
-      else node.style.removeProperty("display");
-    };
-    requestAnimationFrame(wait);
+    hidden.set(place, node);
+    setTimeout(() => showAgain(place), 1000);
+  }
+
+  function showAgain(place) {
+    hidden.get(place)?.style.removeProperty("display");
+    hidden.delete(place);
   }
 
   // Or both are there for a moment, one below the other.
@@ -69,5 +71,6 @@
           takenOut(picture.parentElement, picture);
       }
     }
+    for (const place of [...hidden.keys()]) if (!place.isConnected) showAgain(place);
   }).observe(document.body, { childList: true, subtree: true });
 })();
