@@ -162,10 +162,11 @@ class Stack(nn.Module):
         cache: KeyValueCache | None = None,
         context: Float[Tensor, "batch source d_model"] | None = None,
         cross_mask: Bool[Tensor, "#batch #h #q source"] | None = None,
+        start: int = 0,
     ) -> Stream:
-        """Token ids → the last hidden state."""
+        """Token ids → the last hidden state; the first token stands at position `start`."""
         config, n_query, n_key = self.config, ids.shape[1], mask.shape[-1]
-        where = torch.arange(n_key - n_query, n_key)
+        where = start + torch.arange(n_key - n_query, n_key)
         turn = bias = None
         if kind == "rotary":
             turn = positions.rotary_turn(where, config.d_head, config.rotary_base)

@@ -56,6 +56,7 @@ class Transformer(nn.Module):
         target_mask: Mask | None = None,
         cross_mask: Mask | None = None,
         position: Position | None = None,
+        start: int = 0,
         cache: KeyValueCache | None = None,
         logits: bool = True,
     ) -> Output:
@@ -64,8 +65,9 @@ class Transformer(nn.Module):
         `ids` is the text; for an encoder-decoder, the source, with `target_ids` what the decoder
         has written so far. Masks are True where a query may attend and broadcast to (batch, head,
         query, key); without one an encoder's is open, a decoder's causal, cross-attention's open.
-        `position` replaces the positions that the model was trained with. With a `cache`, only the
-        tokens it does not hold yet are given. Raises `InputError` on an impossible combination.
+        `position` replaces the positions that the model was trained with, `start` is the position
+        of the first token. With a `cache`, only the tokens it does not hold yet are given. Raises
+        `InputError` on an impossible combination.
         """
         if (target_ids is None) == (self.config.kind == "encoder-decoder"):
             raise InputError(_("An encoder-decoder needs target_ids; other models take none."))
@@ -73,9 +75,9 @@ class Transformer(nn.Module):
             raise InputError(_("Only a decoder reads from a cache; leave it out."))
         encoded = None
         if self.encoder is None:
-            hidden = self.decode(ids, mask=mask, position=position, cache=cache)
+            hidden = self.decode(ids, mask=mask, position=position, start=start, cache=cache)
         else:
-            encoded = hidden = self.encode(ids, mask=mask, position=position)
+            encoded = hidden = self.encode(ids, mask=mask, position=position, start=start)
         if target_ids is not None:
             hidden = self.decode(
                 target_ids,
@@ -83,18 +85,24 @@ class Transformer(nn.Module):
                 mask=target_mask,
                 cross_mask=cross_mask,
                 position=position,
+                start=start,
                 cache=cache,
             )
         return Output(hidden, self.to_logits(hidden) if logits else None, encoded)
 
     def encode(
-        self, ids: Ids, *, mask: Mask | None = None, position: Position | None = None
+        self,
+        ids: Ids,
+        *,
+        mask: Mask | None = None,
+        position: Position | None = None,
+        start: int = 0,
     ) -> Float[Tensor, "batch position d_model"]:
         """The encoder's output for `ids`."""
         if self.encoder is None:
             raise InputError(_("This model has no encoder."))
         mask = masks.none(ids.shape[1], ids.shape[1])[None, None] if mask is None else mask
-        hidden: Tensor = self.encoder(ids, mask, position or self.config.position)
+        hidden: Tensor = self.encoder(ids, mask, position or self.config.position, start=start)
         return hidden
 
     def decode(
@@ -105,6 +113,7 @@ class Transformer(nn.Module):
         mask: Mask | None = None,
         cross_mask: Mask | None = None,
         position: Position | None = None,
+        start: int = 0,
         cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch position d_model"]:
         """The decoder's last hidden state; `encoded` is what its cross-attention reads."""
@@ -120,7 +129,7 @@ class Transformer(nn.Module):
         if encoded is not None and cross_mask is None:
             cross_mask = masks.none(n_query, encoded.shape[1])[None, None]
         kind = position or self.config.position
-        hidden: Tensor = self.decoder(ids, mask, kind, cache, encoded, cross_mask)
+        hidden: Tensor = self.decoder(ids, mask, kind, cache, encoded, cross_mask, start)
         if cache is not None:
             cache.length = n_key
         return hidden

@@ -17,6 +17,7 @@ from attention_lab.model.masks import MaskLike
 # (tensor at the point, with a batch axis; what the run has captured so far, without) -> new tensor
 Change = Callable[[Tensor, Mapping[str, Tensor]], Tensor]
 Substitute = Literal["zero", "mean"]
+FURTHEST = 1_000_000  # the last position at which a text may start
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class MaskEdit:
 class PositionEdit:
     """Other positions than the model was trained with. See `position`."""
 
-    kind: Position
+    kind: Position | None
+    start: int = 0
 
 
 Edit = Ablation | MaskEdit | PositionEdit
@@ -67,15 +69,19 @@ def mask(site: str, mask: MaskLike) -> MaskEdit:
     return MaskEdit(site, mask)
 
 
-def position(kind: Position) -> PositionEdit:
+def position(kind: Position | None = None, start: int = 0) -> PositionEdit:
     """Run with other positions: "none", "sinusoidal", "learned", "rotary" or "alibi".
 
-    Raises `InputError` for any other kind.
+    None keeps the model's own kind. The first token stands at position `start`: the text as if it
+    stood further along. Raises `InputError` for any other kind, or start.
     """
-    if kind not in get_args(Position):
+    if kind is not None and kind not in get_args(Position):
         message = _("There are no {kind!r} positions; there are {all}.")
         raise InputError(message.format(kind=kind, all=", ".join(get_args(Position))))
-    return PositionEdit(kind)
+    if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start <= FURTHEST:
+        message = _("A text cannot start at position {start!r}; whole numbers 0 to {last} can be.")
+        raise InputError(message.format(start=start, last=FURTHEST))
+    return PositionEdit(kind, start)
 
 
 def matching_sites(config: ModelConfig, pattern: str) -> tuple[str, ...]:

@@ -86,21 +86,30 @@ def _record(
         _changes(model, tokens, target_tokens, mask, edits),
         leave_out(model, len(tokens), n_target, limits),
     )
-    kinds = [edit.kind for edit in edits if isinstance(edit, PositionEdit)]
-    position = kinds[-1] if kinds else model.config.position
+    moved = next((e for e in reversed(edits) if isinstance(e, PositionEdit)), PositionEdit(None))
+    position = moved.kind or model.config.position
     output = execute(
         model,
         run,
         torch.tensor([tokens.ids]),
         torch.tensor([target_tokens.ids]) if target_tokens else None,
         position,
+        moved.start,
         logits=bytes_of_logits <= limits.logit_bytes,
     )
     logits = None if output.logits is None else output.logits[0]
     encoded = None if output.encoded is None else output.encoded[0]
     captured = MappingProxyType(run.captured)
     return Trace(
-        model, tokens, target_tokens, position, captured, output.hidden[0], logits, encoded
+        model,
+        tokens,
+        target_tokens,
+        position,
+        captured,
+        output.hidden[0],
+        logits,
+        encoded,
+        moved.start,
     )
 
 

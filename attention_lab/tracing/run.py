@@ -1,9 +1,6 @@
-"""One run of a model: what it listens to, what it changes, and how many run at once."""
+"""One run of a model: what it listens to, and what it changes."""
 
-import os
-import threading
 from collections.abc import Mapping
-from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -14,20 +11,11 @@ from attention_lab.i18n import _
 from attention_lab.model.points import observing
 from attention_lab.model.transformer import Output
 from attention_lab.tracing.edits import Change
+from attention_lab.tracing.gate import gate
 from attention_lab.zoo.loaded import Model
 
 # Recomputed from q, k and mask when asked for; storing them would double the cost of a run.
 DERIVED = frozenset({"scores", "masked_scores"})
-
-
-@lru_cache(maxsize=1)
-def gate() -> threading.BoundedSemaphore:
-    """How many forwards run at once: as many as there are cores for their threads.
-
-    More would wait for each other's threads in the middle of each operation, at many times the
-    cost. Made at first use, when the program has chosen `torch.set_num_threads`.
-    """
-    return threading.BoundedSemaphore(max(1, (os.cpu_count() or 1) // torch.get_num_threads()))
 
 
 class Run:
@@ -65,6 +53,7 @@ def execute(
     ids: Tensor,
     target_ids: Tensor | None,
     position: Position | None,
+    start: int,
     logits: bool,
 ) -> Output:
     """One forward of `model` under `run`; at most as many at once as the machine has cores.
@@ -76,5 +65,7 @@ def execute(
         message = _("{name} is in training mode; call its module.eval() before it is traced.")
         raise ModelError(message.format(name=model.name))
     with gate(), torch.inference_mode(), observing(run):
-        output: Output = model.module(ids, target_ids, position=position, logits=logits)
+        output: Output = model.module(
+            ids, target_ids, position=position, start=start, logits=logits
+        )
         return output

@@ -43,6 +43,7 @@ class Trace:
     hidden_tensor: Tensor
     logits_tensor: Tensor | None
     encoded_tensor: Tensor | None = None
+    start: int = 0  # the position of the first token
 
     @property
     def sites(self) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def of_trace(trace: Trace, site: str) -> Inputs:
     after = _norm(following) if is_pre else own
     rotary = trace.position == "rotary" and not is_cross
     bias = found.bias()
-    where = torch.arange(len(found.query_tokens))
+    where = trace.start + torch.arange(len(found.query_tokens))
     return Inputs(
         x=x,
         context=_double(trace.encoded) if is_cross else x,

@@ -80,7 +80,46 @@ def test_rotary_positions_are_refused_where_dimensions_make_no_pairs() -> None:
         run(tiny_model("decoder", d_head=3), edits=[lab.position("rotary")])
 
 
-@pytest.mark.parametrize("kind", ["", "Rotary", "rope", None])
+@pytest.mark.parametrize("kind", ["", "Rotary", "rope", 3])
 def test_unknown_positions_are_refused_with_those_that_there_are(kind: Any) -> None:
     with pytest.raises(InputError, match="there are sinusoidal, learned, rotary, alibi, none"):
         unwrap(lab.position)(kind)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "encoder-decoder"])
+def test_a_text_that_starts_later_is_the_end_of_a_longer_one(kind: Any) -> None:
+    """Learned rows 5, 6, … are added where the text starts at 5."""
+    model = tiny_model(kind, position="learned")
+
+    def move(state: dict[str, Tensor]) -> None:
+        for name, table in state.items():
+            if name.endswith("position.weight"):
+                state[name] = table.roll(-5, 0)
+
+    trace = run(model, edits=[lab.position(start=5)])
+    assert (trace.position, trace.start) == ("learned", 5)
+    assert_same_output(trace, run(with_parameters(model, move)))
+    assert not np.allclose(trace.hidden, run(model).hidden)
+
+
+def test_learned_positions_end_where_training_did() -> None:
+    model = tiny_model("encoder", position="learned", max_positions=20)
+    n = len(run(model).tokens)
+    run(model, edits=[lab.position(start=20 - n)])
+    with pytest.raises(InputError, match="learned 20 positions, and the text needs 21"):
+        run(model, edits=[lab.position(start=21 - n)])
+
+
+@pytest.mark.parametrize("own", ["rotary", "alibi", "none"])
+def test_where_distance_alone_counts_the_start_changes_nothing(own: Any) -> None:
+    model = tiny_model("decoder", position=own)
+    moved = run(model, edits=[lab.position(start=40)])
+    np.testing.assert_allclose(moved.hidden, run(model).hidden, rtol=0, atol=1e-4)
+    rolled = np.abs(moved["decoder.0.self"].q - run(model)["decoder.0.self"].q).max()
+    assert (rolled > 1e-2) == (own == "rotary")
+
+
+@pytest.mark.parametrize("start", [-1, 1_000_001, 1.5, True, "3", None, float("nan")])
+def test_impossible_starts_are_refused_with_what_is_possible(start: Any) -> None:
+    with pytest.raises(InputError, match="whole numbers 0 to 1000000"):
+        unwrap(lab.position)(start=start)
