@@ -1,10 +1,17 @@
-"""Masks: who may attend to whom. True = may attend, everywhere in this package."""
+"""Masks: who may attend to whom. True = may attend, everywhere in this package.
 
-from collections.abc import Callable
+In all of them the queries are the last `n_query` of the `n_key` positions, so that they also serve
+decoding with a cache.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import and_, or_, xor
 
 import numpy as np
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from attention_lab.errors import InputError
@@ -14,19 +21,22 @@ MaskFunction = Callable[[int, int], np.ndarray]  # (queries, keys) -> bool array
 MaskLike = str | np.ndarray | MaskFunction
 Mask2D = Bool[Tensor, "query key"]
 
+MOST_CHARACTERS = 4_000  # of a mask's name
+
 
 def none(n_query: int, n_key: int) -> Mask2D:
-    """Every query may attend to every key."""
+    """Every query may attend to every key, as in an encoder (BERT, section 3)."""
     return torch.ones(n_query, n_key, dtype=torch.bool)
 
 
 def causal(n_query: int, n_key: int) -> Mask2D:
-    """No query sees a later key ("Attention Is All You Need", section 3.2.3).
-
-    The queries are the last `n_query` of the `n_key` positions, so that it also serves decoding
-    with a cache.
-    """
+    """No query sees a later key ("Attention Is All You Need", section 3.2.3)."""
     return none(n_query, n_key).tril(n_key - n_query)
+
+
+def padding(real: Bool[Tensor, "*batch key"]) -> Bool[Tensor, "*batch 1 1 key"]:
+    """Nobody attends to padding; `real` is True where a token is no padding. One for all heads."""
+    return real[..., None, None, :]
 
 
 def window(n_query: int, n_key: int, width: int) -> Mask2D:
@@ -35,9 +45,69 @@ def window(n_query: int, n_key: int, width: int) -> Mask2D:
     return none(n_query, n_key).triu(offset - width).tril(offset + width)
 
 
-def padding(real: Bool[Tensor, "*batch key"]) -> Bool[Tensor, "*batch 1 1 key"]:
-    """Nobody attends to padding; `real` is True where a token is no padding. One for all heads."""
-    return real[..., None, None, :]
+def dilated(n_query: int, n_key: int, width: int, apart: int) -> Mask2D:
+    """A query sees itself and `width` keys on each side, `apart` apart (Longformer, section 3.1).
+
+    The paper's dilation d is `apart`: there are gaps of d - 1 between the keys that are seen.
+    """
+    query, key = _positions(n_query, n_key)
+    distance = (query - key).abs()
+    return (distance % apart == 0) & (distance <= width * apart)
+
+
+def prefix(n_query: int, n_key: int, length: int) -> Mask2D:
+    """The first `length` keys are seen by all, the others causally (T5, section 3.2.1)."""
+    query, key = _positions(n_query, n_key)
+    return (key < length) | (key <= query)
+
+
+def blocks(n_query: int, n_key: int, lengths: Sequence[int]) -> Mask2D:
+    """Sentences of `lengths`, packed into one text, each of which sees itself alone.
+
+    What is left over is one more block. Krell et al. 2021, "Efficient Sequence Packing without
+    Cross-contamination".
+    """
+    ends = torch.tensor(lengths).cumsum(dim=0)
+    query, key = (torch.bucketize(place, ends, right=True) for place in _positions(n_query, n_key))
+    return query == key
+
+
+def global_tokens(n_query: int, n_key: int, places: Sequence[int]) -> Mask2D:
+    """Some tokens see everything and are seen by all; nothing else is open (Longformer, 3.1).
+
+    Places that the text does not have are left out.
+    """
+    query, key = _positions(n_query, n_key)
+    wanted = torch.tensor(places)
+    return torch.isin(query, wanted) | torch.isin(key, wanted)
+
+
+def cells(n_query: int, n_key: int, places: Sequence[tuple[int, int]]) -> Mask2D:
+    """Only these cells are open, by row and column of the mask; others are left out."""
+    mask = torch.zeros(n_query, n_key, dtype=torch.bool)
+    for row, column in places:
+        if row < n_query and column < n_key:
+            mask[row, column] = True
+    return mask
+
+
+def _positions(n_query: int, n_key: int) -> tuple[Int[Tensor, "query 1"], Int[Tensor, "1 key"]]:
+    return torch.arange(n_key - n_query, n_key)[:, None], torch.arange(n_key)[None]
+
+
+_N, _FROM_1 = "[0-9]{1,6}", "[1-9][0-9]{0,5}"
+_FORMS: dict[str, Callable[[int, int, list[int]], Tensor]] = {
+    "none": lambda q, k, numbers: none(q, k),
+    "causal": lambda q, k, numbers: causal(q, k),
+    f"window:{_N}": lambda q, k, numbers: window(q, k, *numbers),
+    f"dilated:{_N}:{_FROM_1}": lambda q, k, numbers: dilated(q, k, *numbers),
+    f"prefix:{_N}": lambda q, k, numbers: prefix(q, k, *numbers),
+    f"blocks:{_FROM_1}(?:,{_FROM_1})*": blocks,
+    f"global:{_N}(?:,{_N})*": global_tokens,
+    rf"cells:{_N}\.{_N}(?:,{_N}\.{_N})*": lambda q, k, numbers: cells(
+        q, k, list(zip(numbers[::2], numbers[1::2], strict=True))
+    ),
+}
 
 
 def build(
@@ -45,41 +115,62 @@ def build(
 ) -> Bool[Tensor, "head query key"]:
     """The mask that `spec` names, for `n_query` queries and the keys of `real`.
 
-    `spec` is "none", "causal", "padding", "window:4", several of them joined by "+" (a cell is open
-    where all agree), a bool array (query, key) or (head, query, key), or a function
+    `spec` is a name: "none", "causal", "padding", "window:4", "dilated:2:3", "prefix:5",
+    "blocks:3,5", "global:0,7" or "cells:2.5,3.1". Names are joined, from the tightest, by "+"
+    (open where all agree), "|" (open where one of them is) and "^" (open where just one of the two
+    is, so "^cells:…" turns cells over): "window:4|global:0" is Longformer's mask.
+    Or it is a bool array (query, key) or (head, query, key), or a function
     (n_query, n_key) -> such an array. The head axis is 1 where all heads share the mask.
     Raises `InputError` on anything else.
     """
     n_key = real.shape[0]
     if isinstance(spec, str):
-        mask = none(n_query, n_key)
-        for name in spec.split("+"):
-            mask = mask & _named(name, real, n_query)
-        return mask[None]
-    return from_array(spec(n_query, n_key) if callable(spec) else spec, n_query, n_key)
+        if len(spec) > MOST_CHARACTERS:
+            raise _unknown(spec)
+        flips = ([part.split("+") for part in flip.split("|")] for flip in spec.split("^"))
+        return reduce(xor, (_either(parts, real, n_query) for parts in flips))[None]
+    return from_array(_call(spec, n_query, n_key) if callable(spec) else spec, n_query, n_key)
 
 
 def check_name(spec: str) -> None:
-    """Raise `InputError` unless `spec` is a mask's name, or several joined by "+"."""
+    """Raise `InputError` unless `spec` is a mask's name, or several joined."""
     build(spec, torch.ones(1, dtype=torch.bool), 1)
 
 
+def _either(parts: list[list[str]], real: Bool[Tensor, " key"], n_query: int) -> Mask2D:
+    """Open where one of the parts is; a part is open where all its names are."""
+    return reduce(or_, (reduce(and_, (_named(n, real, n_query) for n in names)) for names in parts))
+
+
 def _named(name: str, real: Bool[Tensor, " key"], n_query: int) -> Mask2D:
-    n_key = real.shape[0]
-    kind, colon, width = name.partition(":")
-    if kind == "window" and width.isascii() and width.isdecimal() and len(width) <= 6:
-        return window(n_query, n_key, int(width))
-    if colon == "" and kind == "none":
-        return none(n_query, n_key)
-    if colon == "" and kind == "causal":
-        return causal(n_query, n_key)
-    if colon == "" and kind == "padding":
-        return real.expand(n_query, n_key)
+    if name == "padding":
+        return real.expand(n_query, -1)
+    for form, make in _FORMS.items():
+        if re.fullmatch(form, name):
+            return make(n_query, real.shape[0], [int(n) for n in re.findall("[0-9]+", name)])
+    raise _unknown(name)
+
+
+def _unknown(name: str) -> InputError:
     message = _(
-        'There is no mask "{name}"; there are none, causal, padding, window:K (K a whole number), '
-        'and several of these joined by "+".'
+        'There is no mask "{name}"; there are none, causal, padding, window:K, dilated:W:D, '
+        "prefix:N, blocks:A,B,…, global:A,B,… and cells:Q.K,… (whole numbers), joined by "
+        '"+" (open where all are), "|" (where one is) or "^" (where just one of two is).'
     )
-    raise InputError(message.format(name=name))
+    shown = re.sub(r"\s", " ", name if len(name) <= 80 else name[:80] + "…")
+    return InputError(message.format(name=shown))
+
+
+def _call(function: MaskFunction, n_query: int, n_key: int) -> object:
+    try:
+        return function(n_query, n_key)
+    except Exception as error:  # somebody else's code may raise anything
+        message = _(
+            "The mask function failed on ({q}, {k}) with {kind}: {error}. It must take the "
+            "numbers of queries and keys and return a bool array of that shape."
+        )
+        kind, words = type(error).__name__, " ".join(str(error).split())[:200]
+        raise InputError(message.format(q=n_query, k=n_key, kind=kind, error=words)) from error
 
 
 def from_array(array: object, n_query: int, n_key: int) -> Bool[Tensor, "head query key"]:

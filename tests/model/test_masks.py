@@ -43,6 +43,100 @@ def test_a_window_shows_keys_at_most_so_far_away(n_query: int, n_key: int, width
     assert masks.window(n_query, n_key, width).tolist() == expected
 
 
+@given(SIZES, SIZES, st.integers(0, 8), st.integers(1, 8))
+def test_a_dilated_window_has_gaps(n_query: int, n_key: int, width: int, apart: int) -> None:
+    def cell(q: int, k: int) -> bool:
+        return any(k in (q - step * apart, q + step * apart) for step in range(width + 1))
+
+    found = masks.dilated(n_query, n_key, width, apart)
+    assert found.tolist() == table(n_query, n_key, cell)
+    if apart == 1:
+        assert torch.equal(found, masks.window(n_query, n_key, width))
+
+
+@given(SIZES, SIZES, st.integers(0, 40))
+def test_a_prefix_is_seen_by_all(n_query: int, n_key: int, length: int) -> None:
+    found = masks.prefix(n_query, n_key, length)
+    assert found.tolist() == table(n_query, n_key, lambda q, k: k <= q or k < length)
+
+
+@given(SIZES, SIZES, st.lists(st.integers(1, 12), min_size=1, max_size=8))
+def test_packed_sentences_see_themselves_alone(
+    n_query: int, n_key: int, lengths: list[int]
+) -> None:
+    owner = [block for block, length in enumerate(lengths) for _ in range(length)]
+    owner += [len(lengths)] * (n_key + 1)  # what is left over
+
+    def cell(q: int, k: int) -> bool:
+        return owner[max(q, 0)] == owner[k]  # a query before the first position: as the first
+
+    assert masks.blocks(n_query, n_key, lengths).tolist() == table(n_query, n_key, cell)
+
+
+@given(SIZES, SIZES, st.lists(st.integers(0, 40), min_size=1, max_size=5))
+def test_global_tokens_see_all_and_are_seen_by_all(
+    n_query: int, n_key: int, places: list[int]
+) -> None:
+    found = masks.global_tokens(n_query, n_key, places)
+    assert found.tolist() == table(n_query, n_key, lambda q, k: q in places or k in places)
+
+
+@given(SIZES, SIZES, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))))
+def test_cells_are_named_by_row_and_column(
+    n_query: int, n_key: int, places: list[tuple[int, int]]
+) -> None:
+    expected = [[(row, column) in places for column in range(n_key)] for row in range(n_query)]
+    assert masks.cells(n_query, n_key, places).tolist() == expected
+
+
+PRESETS: dict[str, Cell] = {
+    "none": lambda q, k: True,
+    "causal": lambda q, k: k <= q,
+    "window:0": lambda q, k: k == q,
+    "window:4": lambda q, k: -4 <= k - q <= 4,
+    "dilated:2:3": lambda q, k: k - q in (-6, -3, 0, 3, 6),
+    "prefix:5": lambda q, k: k <= q or k in (0, 1, 2, 3, 4),
+    "blocks:3,5": lambda q, k: (q < 3, 3 <= q < 8) == (k < 3, 3 <= k < 8),
+    "global:0,7": lambda q, k: 0 in (q, k) or 7 in (q, k),
+    "causal+window:2": lambda q, k: k <= q <= k + 2,
+    "window:4|global:0": lambda q, k: abs(q - k) <= 4 or q == 0 or k == 0,  # Longformer
+    "causal^cells:0.1,2.2": lambda q, k: (k <= q) != ((q, k) in ((0, 1), (2, 2))),
+}
+
+
+@pytest.mark.parametrize("n", range(1, 34))
+@pytest.mark.parametrize("spec", PRESETS)
+def test_every_preset_by_its_name_at_every_size(spec: str, n: int) -> None:
+    assert masks.build(spec, everything(n), n).tolist() == [table(n, n, PRESETS[spec])]
+
+
+@pytest.mark.parametrize("spec", [name for name in PRESETS if "cells" not in name])
+def test_with_a_cache_the_queries_are_the_last_positions(spec: str) -> None:
+    whole = masks.build(spec, everything(12), 12)
+    for n_query in (1, 2, 7):
+        assert torch.equal(masks.build(spec, everything(12), n_query), whole[:, -n_query:])
+
+
+@given(st.data(), st.lists(st.booleans(), min_size=1, max_size=33))
+def test_joined_names_are_sums_of_products(data: st.DataObject, real: list[bool]) -> None:
+    """`^` of `|` of `+`, against the same joined cell by cell."""
+    names = st.sampled_from([*(n for n in PRESETS if n.isalpha() or ":" in n), "padding"])
+    names = names.filter(lambda name: not set("+|^") & set(name))
+    some = st.lists(names, min_size=1, max_size=3)
+    flips = data.draw(st.lists(st.lists(some, min_size=1, max_size=3), min_size=1, max_size=3))
+    spec = "^".join("|".join(map("+".join, either)) for either in flips)
+
+    def one(name: str, q: int, k: int) -> bool:
+        return real[k] if name == "padding" else PRESETS[name](q, k)
+
+    def cell(q: int, k: int) -> bool:
+        each = [any(all(one(n, q, k) for n in both) for both in either) for either in flips]
+        return sum(each) % 2 == 1
+
+    n = len(real)
+    assert masks.build(spec, torch.tensor(real), n).tolist() == [table(n, n, cell)]
+
+
 @given(st.lists(st.booleans(), min_size=1, max_size=33), SIZES)
 def test_padding_is_seen_by_nobody(real: list[bool], n_query: int) -> None:
     mask = masks.build("padding", torch.tensor(real), n_query)
@@ -116,6 +210,10 @@ UNKNOWN = (
     ),
     # Arabic three; a width of too many digits; a name too many or too few.
     *("window:٣", "window:9999999", "causal:3", "padding:1", "none+", "+causal", "causal++none"),
+    *("none:", "none|", "|causal", "causal||none", "^none", "causal^", "none&causal", "(none)"),
+    *("dilated:2", "dilated:2:0", "dilated:2:3:4", "prefix", "prefix:-1", "blocks:", "blocks:0,3"),
+    *("blocks:3,", "blocks:3,,4", "global", "global:,", "global:1.5", "cells:1", "cells:1.2.3"),
+    *("cells:1.2,", "window:4\n", "\nnone", "global: 1", "window:0x4", "prefix:1e3"),
 )
 
 
@@ -125,7 +223,32 @@ def test_unknown_names_are_refused(name: str) -> None:
         masks.check_name(name)
 
 
-@pytest.mark.parametrize("name", ["none", "causal", "padding", "window:0", "causal+window:4"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "+".join(["none"] * 100_000),
+        "global:" + ",".join(["1"] * 100_000),
+        "blocks:" + "1," * 100_000,
+        "cells:" + "1" * 100_000,
+        "x" * 10_000_000,
+    ],
+)
+def test_a_name_without_end_is_refused_and_not_repeated(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        masks.check_name(name)
+    assert len(str(caught.value)) < 500
+
+
+def test_the_longest_name_is_built_for_the_longest_text() -> None:
+    """What a name may cost is bounded: at most so many masks are joined."""
+    name = "+".join(["none"] * ((masks.MOST_CHARACTERS + 1) // 5))
+    assert len(name) <= masks.MOST_CHARACTERS
+    assert masks.build(name, everything(64), 64).all()
+    far = "global:999999|blocks:999999,999999|window:999999|cells:999999.999999"
+    assert masks.build(far, everything(64), 64).shape == (1, 64, 64)
+
+
+@pytest.mark.parametrize("name", ["padding", *PRESETS])
 def test_known_names_pass(name: str) -> None:
     masks.check_name(name)
 
@@ -138,14 +261,36 @@ def test_known_names_pass(name: str) -> None:
         (np.full((3, 3), True, dtype=object), "object"),
         (lambda q, k: [[True] * k] * q, "list"),
         (lambda q, k: None, "NoneType"),
+        (lambda q, k: np.ones((q, k + 1), dtype=bool), r"\(3, 4\).*\(3, 3\)"),
+        (lambda q, k: np.tri(q), "float64"),
+        (lambda q, k: "causal", "str"),
+        (lambda: None, r"failed on \(3, 3\) with TypeError: .*takes 0 positional arguments"),
+        (lambda q, k: 1 / 0, "with ZeroDivisionError: division by zero"),
+        (lambda q, k: {}["mask\n" * 99], "with KeyError"),
+        (np.full((3, 3), np.nan), "float64"),
+        (np.ones((3, 3), dtype=complex), "complex128"),
+        (np.full((3, 3), "True"), "<U4"),
+        (np.array([[True] * 3, [True] * 2], dtype=object), "object"),
+        ([[True] * 3, [True] * 2, [True] * 3], "list"),
+        (((True,) * 3,) * 3, "tuple"),
+        (3, "int"),
+        (True, "bool"),
+        (b"causal", "bytes"),
+        (torch.ones(3, 3, dtype=torch.bool), "Tensor"),
+        (np.bool_(True), "bool"),
+        (np.ones((), dtype=bool), r"\(\).*\(3, 3\)"),
+        (np.ones((3, 0), dtype=bool), r"\(3, 0\)"),
         (np.ones((3, 2), dtype=bool), r"\(3, 2\).*\(3, 3\)"),
         (np.ones(3, dtype=bool), r"\(3,\).*\(3, 3\)"),
         (np.ones((1, 1, 3, 3), dtype=bool), r"\(1, 1, 3, 3\).*\(3, 3\)"),
     ],
 )
 def test_malformed_masks_are_refused_with_one_sentence(spec: object, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as caught:
         masks.build(spec, everything(3), 3)  # type: ignore[arg-type]
+    text = str(caught.value)
+    assert "\n" not in text
+    assert len(text) < 500
 
 
 @pytest.mark.parametrize("array", [torch.ones(3, 3, dtype=torch.bool), [[True]], None])
