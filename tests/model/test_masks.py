@@ -271,13 +271,6 @@ def test_known_names_pass(name: str) -> None:
         (np.ones((3, 3), dtype=complex), "complex128"),
         (np.full((3, 3), "True"), "<U4"),
         (np.array([[True] * 3, [True] * 2], dtype=object), "object"),
-        ([[True] * 3, [True] * 2, [True] * 3], "list"),
-        (((True,) * 3,) * 3, "tuple"),
-        (3, "int"),
-        (True, "bool"),
-        (b"causal", "bytes"),
-        (torch.ones(3, 3, dtype=torch.bool), "Tensor"),
-        (np.bool_(True), "bool"),
         (np.ones((), dtype=bool), r"\(\).*\(3, 3\)"),
         (np.ones((3, 0), dtype=bool), r"\(3, 0\)"),
         (np.ones((3, 2), dtype=bool), r"\(3, 2\).*\(3, 3\)"),
@@ -293,7 +286,13 @@ def test_malformed_masks_are_refused_with_one_sentence(spec: object, message: st
     assert len(text) < 500
 
 
-@pytest.mark.parametrize("array", [torch.ones(3, 3, dtype=torch.bool), [[True]], None])
+NO_ARRAYS = (
+    *(torch.ones(3, 3, dtype=torch.bool), np.bool_(True), None, 3, True, b"causal"),
+    *([[True] * 3] * 3, [[True] * 3, [True] * 2, [True] * 3], ((True,) * 3,) * 3),
+)
+
+
+@pytest.mark.parametrize("array", NO_ARRAYS, ids=lambda array: type(array).__name__)
 def test_what_is_no_array_is_refused(array: object) -> None:
-    with pytest.raises(InputError, match=type(array).__name__):
+    with pytest.raises(InputError, match=f"is of type {type(array).__name__};"):
         masks.from_array(array, 3, 3)
