@@ -2,6 +2,7 @@
 
 from attention_lab import figures
 from attention_lab.generation import generate
+from attention_lab.tracing.batch import trace_batch
 from attention_lab.tracing.edits import ablate, mask, position
 from attention_lab.tracing.record import trace, trace_ids
 from attention_lab.tracing.trace import Trace
@@ -17,5 +18,6 @@ __all__ = [
     "mask",
     "position",
     "trace",
+    "trace_batch",
     "trace_ids",
 ]

@@ -100,6 +100,13 @@ def check_head(n_heads: int, head: object) -> None:
         raise InputError(message.format(head=head, last=n_heads - 1))
 
 
+def check_mask_heads(n: int, n_heads: int) -> None:
+    """Raise `InputError` unless a mask is one for all heads, or one for each."""
+    if n not in (1, n_heads):
+        message = _("The mask has {n} heads; needed is one for all, or one each for {heads}.")
+        raise InputError(message.format(n=n, heads=n_heads))
+
+
 def check_edits(edits: object) -> None:
     """Raise `InputError` unless this is a sequence of edits."""
     if not isinstance(edits, Sequence) or not all(isinstance(edit, Edit) for edit in edits):

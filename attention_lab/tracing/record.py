@@ -21,6 +21,7 @@ from attention_lab.tracing.edits import (
     PositionEdit,
     changes,
     check_edits,
+    check_mask_heads,
     matching_sites,
 )
 from attention_lab.tracing.run import Run, execute, leave_out
@@ -192,7 +193,5 @@ def _sides(site: str, tokens: Tokens, target: Tokens | None) -> tuple[Tokens, To
 
 
 def _replace_mask(mask: Tensor, config: ModelConfig) -> Change:
-    if mask.shape[0] not in (1, config.n_heads):
-        message = _("The mask has {n} heads; needed is one for all, or one each for {heads}.")
-        raise InputError(message.format(n=mask.shape[0], heads=config.n_heads))
+    check_mask_heads(mask.shape[0], config.n_heads)
     return lambda own, captured: mask[None]

@@ -47,6 +47,16 @@ def leave_out(model: Model, n_source: int, n_target: int, limits: Limits) -> fro
     return DERIVED | {"weights"} if n_bytes > limits.weight_bytes else DERIVED
 
 
+def check_mode(model: Model) -> None:
+    """Raise `ModelError` for a model in training mode: its dropout would change the numbers.
+
+    To switch it off here would change a model that others may be training.
+    """
+    if model.module.training:
+        message = _("{name} is in training mode; call its module.eval() before it is traced.")
+        raise ModelError(message.format(name=model.name))
+
+
 def execute(
     model: Model,
     run: Run,
@@ -58,12 +68,9 @@ def execute(
 ) -> Output:
     """One forward of `model` under `run`; at most as many at once as the machine has cores.
 
-    Raises `ModelError` for a model in training mode: its dropout would change the numbers, and
-    switching it off here would change a model that others may be training.
+    Raises `ModelError` for a model in training mode.
     """
-    if model.module.training:
-        message = _("{name} is in training mode; call its module.eval() before it is traced.")
-        raise ModelError(message.format(name=model.name))
+    check_mode(model)
     with gate(), torch.inference_mode(), observing(run):
         output: Output = model.module(
             ids, target_ids, position=position, start=start, logits=logits
