@@ -36,8 +36,8 @@ def test_sinusoidal_positions_equal_fifty_digits(position: int, d_model: int) ->
 def test_rotary_turns_pairs_as_complex_numbers(position: int, d_head: int, base: float) -> None:
     """RoFormer, section 3.2.1: multiply x_i + j·x_{i + d/2} by e^(j·pos·base^(-2i/d)).
 
-    The angles are float32, as in the libraries that trained such models; at position 2048 they are
-    good to about 1e-4.
+    The frequencies are rounded to float32, as in the libraries that train such models; at position
+    2048 angles are good to about 1e-4.
     """
     x = torch.randn(1, 1, 1, d_head)
     turn = positions.rotary_turn(torch.tensor([position]), d_head, base)
@@ -62,6 +62,14 @@ def test_rotary_products_depend_on_the_distance_alone(query: int, key: int, shif
         return float((turned_q * turned_k).sum(dtype=float))
 
     assert product(query, key) == pytest.approx(product(query + shift, key + shift), abs=1e-4)
+
+
+@pytest.mark.parametrize("start", [0, 512, 8_000, 1_000_000])
+def test_angles_stay_exact_far_out(start: int) -> None:
+    """The turn between neighbours is the same everywhere, to the last bits of float64."""
+    near = positions.rotary_angles(torch.arange(2), 64, 100_000.0)
+    far = positions.rotary_angles(torch.arange(start, start + 2), 64, 100_000.0)
+    torch.testing.assert_close(far[1] - far[0], near[1], rtol=0, atol=1e-9)
 
 
 def reference_slopes(n: int) -> list[float]:
