@@ -4,6 +4,7 @@ import streamlit as st
 
 from attention_lab.i18n import _
 from attention_lab.ui.look import ICON, use_style
+from attention_lab.ui.reconnect import come_back
 from attention_lab.ui.start import start_server
 
 st.set_page_config(
@@ -15,6 +16,7 @@ st.set_page_config(
 )
 start_server()
 use_style()
+come_back()
 pages = [
     st.Page("pages/explore.py", title=_("Explore"), icon=":material/grid_on:", default=True),
     st.Page("pages/steps.py", title=_("Step by step"), icon=":material/footprint:"),

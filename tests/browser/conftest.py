@@ -83,9 +83,9 @@ def app_url(
 
 
 @contextmanager
-def running_app(log: Path) -> Iterator[str]:
-    """A server of its own, from start to end; yields its address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
+def running_app(log: Path, port: int = 0) -> Iterator[str]:
+    """A server of its own, from start to end; yields its address. Port 0: any that is free."""
+    with socket.create_server(("127.0.0.1", port)) as free:
         port = free.getsockname()[1]
     options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
