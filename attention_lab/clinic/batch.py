@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from attention_lab.analysis.leak import another, changeable
 from attention_lab.clinic.exhibit import (
     Exhibit,
     Function,
@@ -16,6 +17,7 @@ from attention_lab.clinic.exhibit import (
 from attention_lab.clinic.subject import Forward, Subject, capturing
 from attention_lab.i18n import _
 from attention_lab.model import masks
+from attention_lab.tracing.batch import pad, pads_left
 
 MOST_PADDING = 32
 
@@ -91,16 +93,11 @@ def _pads(subject: Subject) -> Setting:
 
 
 def _padding(subject: Subject, pads: int) -> Result:
-    n, pad = subject.n, subject.trace.model.card.pad_id or 0
-    total, left = n + pads, pads_left(subject)
-    padding = torch.full((1, pads), pad)
-    filled = torch.cat([padding, subject.ids] if left else [subject.ids, padding], dim=1)
-    longer = subject.ids.repeat(1, total // n + 1)[:, :total]
-    ids = torch.cat([filled, longer])  # the other sentence: this one's tokens, over and over
+    n, left = subject.n, pads_left(subject.config)
+    total, own_ids = n + pads, subject.ids[0].tolist()
+    longer = (own_ids * (total // n + 1))[:total]  # this sentence's tokens, over and over
+    ids, real = pad([own_ids, longer], subject.trace.model.card.pad_id or 0, left)
     place = slice(pads, None) if left else slice(n)
-    real = torch.ones(2, total, dtype=torch.bool)
-    real[0] = False
-    real[0, place] = True
     own = (masks.causal if subject.is_causal else masks.none)(total, total)[None, None]
     with capturing():
         alone = subject.forward(subject.ids)[0]
@@ -139,13 +136,9 @@ def _padding(subject: Subject, pads: int) -> Result:
     )
 
 
-def pads_left(subject: Subject) -> bool:
-    """Decoders are padded on the left, unless that would give the tokens other positions."""
-    return subject.is_causal and subject.trace.position in ("rotary", "alibi", "none")
-
-
 def _leak(subject: Subject, _setting: int) -> Result:
-    place, new = _replacement(subject)
+    place = changeable(subject.trace.tokens[: subject.n])
+    new = another(subject.trace.tokens[: subject.n], place, subject.config.d_vocab)
     ids = subject.ids
     changed = ids.clone()
     changed[0, place] = new
@@ -175,13 +168,3 @@ def _leak(subject: Subject, _setting: int) -> Result:
         note += " " + _("This model has no causal mask of its own; it runs with one here.")
     note = note.format(place=place, old=subject.labels[place])
     return Result(side(causal_off_by_one), side(causal), note=note)
-
-
-def _replacement(subject: Subject) -> tuple[int, int]:
-    """The last token that is not special, and the id of another token to put in its place."""
-    tokens = subject.trace.tokens[: subject.n]
-    ordinary = [i for i, token in enumerate(tokens) if not token.special]
-    place = ordinary[-1] if ordinary else len(tokens) - 1
-    others = [tokens[i].id for i in ordinary if tokens[i].id != tokens[place].id]
-    spare = (tokens[place].id + 1) % subject.config.d_vocab
-    return place, others[0] if others else spare

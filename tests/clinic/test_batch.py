@@ -34,7 +34,7 @@ def test_padding_changes_the_output_unless_it_is_masked(subject: Subject, pads: 
 
 def test_a_causal_mask_hides_padding_on_the_right() -> None:
     subject = subject_of(tiny_model("decoder", position="sinusoidal"))
-    assert not batch.pads_left(subject)
+    assert not batch.pads_left(subject.config)
     result = PADDING.run(subject, 5)
     assert result.wrong.passes
     assert result.right.passes
@@ -75,7 +75,9 @@ def test_the_masks_are_triangles() -> None:
 @pytest.mark.parametrize("text", ["a", "the the the", "zzz"])
 def test_short_and_repeated_texts_have_something_to_change(model: Model, text: str) -> None:
     subject = subject_of(model, text)
-    place, new = batch._replacement(subject)
+    tokens = subject.trace.tokens
+    place = batch.changeable(tokens)
+    new = batch.another(tokens, place, subject.config.d_vocab)
     assert 0 <= place < subject.n
     assert new != subject.trace.tokens[place].id
     assert 0 <= new < subject.config.d_vocab
