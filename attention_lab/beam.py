@@ -8,6 +8,7 @@ import torch
 from attention_lab.errors import InputError
 from attention_lab.generation import Decoding, Generation, LogProbabilities, Step, finish, top
 from attention_lab.i18n import _
+from attention_lab.tracing.gate import gate
 from attention_lab.zoo.loaded import Model
 
 # Stronger than the usual 0.6 to 1: with less the translator leaves out ends of sentences. Chosen on
@@ -59,16 +60,19 @@ def beam_search(
     """
     if not 1 <= width <= 32 or max_new_tokens < 1:
         raise InputError(_("A beam is 1 to 32 wide and writes at least 1 token."))
-    decoding, tree = Decoding(model, text), _Tree(model.card.eos_id, width, penalty)
-    log_probabilities = decoding.next
+    tree = _Tree(model.card.eos_id, width, penalty)
     live: list[int] = []  # the nodes that are extended; at first only the start, which is none
-    for step in range(min(max_new_tokens, decoding.room)):
-        rows = {node: row for row, node in enumerate([*live] or [None])}
-        live = tree.grow(live, log_probabilities, step, n_candidates)
-        if not live or tree.is_decided(live):
-            break
-        decoding.select([rows[tree.nodes[i].parent] for i in live])
-        log_probabilities = decoding.read(torch.tensor([[tree.nodes[i].id] for i in live]))
+    with gate() as turn:
+        decoding = Decoding(model, text)
+        log_probabilities = decoding.next
+        for step in range(min(max_new_tokens, decoding.room)):
+            rows = {node: row for row, node in enumerate([*live] or [None])}
+            live = tree.grow(live, log_probabilities, step, n_candidates)
+            if not live or tree.is_decided(live):
+                break
+            turn.give_way()
+            decoding.select([rows[tree.nodes[i].parent] for i in live])
+            log_probabilities = decoding.read(torch.tensor([[tree.nodes[i].id] for i in live]))
     winner = max(tree.ended or live, key=tree.score)
     path = tree.path(winner)
     best = finish(model, [tree.steps[i] for i in path])

@@ -2,7 +2,12 @@
 
 import json
 import os
+import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from attention_lab.errors import InputError, ModelError
@@ -126,22 +131,48 @@ class Limits:
     overview_tokens: int = 128
     weight_bytes: int = 64 * 2**20  # above it a trace derives its weights from q, k and mask
     threads: int = 1  # of each forward in the app; many people are served by many forwards
+    queue: int = 200  # requests that may wait for a forward; the next one is told to come back
+    cache_bytes: int = 512 * 2**20  # of all users together: traces, and what was made of them
     logit_bytes: int = 32 * 2**20  # above it a trace derives its logits from the last hidden state
 
     @classmethod
     def from_environment(cls) -> "Limits":
-        """Defaults, overridden by variables such as `ATTENTION_LAB_TOKENS=256`.
+        """Defaults; over them the file that `ATTENTION_LAB_CONFIG` names, with lines such as
+        `tokens = 256`; over both, variables such as `ATTENTION_LAB_TOKENS=256`.
 
-        Raises `InputError` on a value that is not a whole number from 1.
+        Raises `InputError` on a value that is not a whole number from 1, on another name in the
+        file, and on a file that cannot be read.
         """
-        found: dict[str, int] = {}
+        path = os.environ.get("ATTENTION_LAB_CONFIG")
+        found = dict(_from_file(path)) if path else {}
         for field in fields(cls):
             variable = f"ATTENTION_LAB_{field.name.upper()}"
             value = os.environ.get(variable)
-            if value is None:
-                continue
-            if not value.isdecimal() or int(value) < 1:
-                message = _("{variable} is {value!r}; it must be a whole number from 1.")
-                raise InputError(message.format(variable=variable, value=value))
-            found[field.name] = int(value)
+            if value is not None:
+                found[field.name] = int(value) if value.isdecimal() and value.isascii() else 0
+                _check_limit(found[field.name], variable, value)
         return cls(**found)
+
+
+@lru_cache(maxsize=1)
+def _from_file(path: str) -> Mapping[str, int]:
+    """The limits in a TOML file, read once."""
+    try:
+        found = tomllib.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:  # TOML's own errors are ValueErrors
+        message = _("{path}, named by ATTENTION_LAB_CONFIG, cannot be read as TOML: {error}.")
+        raise InputError(message.format(path=path, error=str(error).rstrip("."))) from error
+    known = [field.name for field in fields(Limits)]
+    for name, value in found.items():
+        if name not in known:
+            message = _("{path} sets {name}, which is no limit; there are {known}.")
+            raise InputError(message.format(path=path, name=name, known=", ".join(known)))
+        where = _("{name} in {path}").format(name=name, path=path)
+        _check_limit(value if type(value) is int else 0, where, value)
+    return MappingProxyType(found)
+
+
+def _check_limit(number: int, name: str, value: object) -> None:
+    if number < 1:
+        message = _("{name} is {value!r}; it must be a whole number from 1.")
+        raise InputError(message.format(name=name, value=value))

@@ -19,3 +19,7 @@ class ModelError(LabError):
 
 class SourceError(LabError):
     """A source of models does not answer or gives something else than was promised."""
+
+
+class BusyError(LabError):
+    """Too many are waiting for the model already; the same request will succeed later."""

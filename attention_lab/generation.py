@@ -16,8 +16,8 @@ from attention_lab.config import Limits
 from attention_lab.errors import InputError
 from attention_lab.i18n import _
 from attention_lab.model.cache import KeyValueCache
+from attention_lab.tracing.gate import gate
 from attention_lab.tracing.record import max_tokens, read_text
-from attention_lab.tracing.run import gate
 from attention_lab.zoo.loaded import Model
 
 LogProbabilities = Float[Tensor, "row d_vocab"]
@@ -127,15 +127,17 @@ def greedy(
 def _write(
     model: Model, text: str, most: int, choose: Callable[[Tensor], int], n_candidates: int
 ) -> Generation:
-    decoding = Decoding(model, text)
-    log_probabilities, steps = decoding.next, list[Step]()
-    while len(steps) < min(most, decoding.room):
-        row = log_probabilities[0]
-        id = choose(row)
-        steps.append(Step(id, float(row[id]), top(row, n_candidates)))
-        if id == model.card.eos_id:
-            break
-        log_probabilities = decoding.read(torch.tensor([[id]]))
+    with gate() as turn:
+        decoding = Decoding(model, text)
+        log_probabilities, steps = decoding.next, list[Step]()
+        while len(steps) < min(most, decoding.room):
+            row = log_probabilities[0]
+            id = choose(row)
+            steps.append(Step(id, float(row[id]), top(row, n_candidates)))
+            if id == model.card.eos_id:
+                break
+            turn.give_way()
+            log_probabilities = decoding.read(torch.tensor([[id]]))
     return finish(model, steps)
 
 

@@ -25,7 +25,7 @@ from attention_lab.model.attention import POINTS
 from attention_lab.model.layers import Embedding
 from attention_lab.model.points import Point
 from attention_lab.model.transformer import Output, Transformer
-from attention_lab.tracing.run import gate
+from attention_lab.tracing.gate import gate
 from attention_lab.zoo import parameters
 from attention_lab.zoo.loaded import Model
 

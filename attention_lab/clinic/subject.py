@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from attention_lab.config import ModelConfig
 from attention_lab.model.points import observing
 from attention_lab.tracing.edits import check_head
-from attention_lab.tracing.run import Run, gate
+from attention_lab.tracing.gate import gate
+from attention_lab.tracing.run import Run
 from attention_lab.tracing.site import Site
 from attention_lab.tracing.trace import Trace
 
