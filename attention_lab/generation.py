@@ -16,8 +16,10 @@ from attention_lab.config import Limits
 from attention_lab.errors import InputError
 from attention_lab.i18n import _
 from attention_lab.model.cache import KeyValueCache
+from attention_lab.model.masks import MaskLike
+from attention_lab.tracing.edits import Edit
 from attention_lab.tracing.gate import gate
-from attention_lab.tracing.record import max_tokens, read_text
+from attention_lab.tracing.record import max_tokens, read_text, trace_ids
 from attention_lab.zoo.loaded import Model
 
 LogProbabilities = Float[Tensor, "row d_vocab"]
@@ -122,6 +124,39 @@ def greedy(
 ) -> Generation:
     """Always the likeliest token. Raises `LimitError` for a text that is empty or too long."""
     return generate(model, text, max_new_tokens, temperature=0.0, n_candidates=n_candidates)
+
+
+def greedy_changed(
+    model: Model,
+    text: str,
+    mask: MaskLike | None = None,
+    edits: Sequence[Edit] = (),
+    max_new_tokens: int = 64,
+    n_candidates: int = 10,
+) -> Generation:
+    """`greedy` under another mask, or with edits (see `trace`).
+
+    Each step is a trace of all that is written so far. There is no cache: what it keeps was
+    computed before later tokens were there, and such a mask may let them be seen.
+    Raises `InputError` and `LimitError` as `trace` does.
+    """
+    read, written, steps = read_text(model, text).ids, list[int](), list[Step]()
+    is_target = model.config.kind == "encoder-decoder"
+    room = max_tokens(model.config, Limits.from_environment()) - (1 if is_target else len(read))
+    with gate() as turn:
+        while len(steps) < min(max_new_tokens, room):
+            ids, target = (read, written) if is_target else ([*read, *written], None)
+            logits = trace_ids(model, ids, target, mask, edits).logits_at(-1)
+            if logits is None:
+                raise InputError(_("This model has no output over tokens; it cannot write."))
+            row = torch.tensor(logits).log_softmax(dim=-1)
+            id = int(row.argmax())
+            steps.append(Step(id, float(row[id]), top(row, n_candidates)))
+            if id == model.card.eos_id:
+                break
+            written.append(id)
+            turn.give_way()
+    return finish(model, steps)
 
 
 def _write(

@@ -120,3 +120,35 @@ def next_token(trace: Trace, position: int = -1) -> Float[np.ndarray, " d_vocab"
     shifted = np.exp(logits.astype(np.float64) - logits.max())
     probabilities: np.ndarray = shifted / shifted.sum()
     return probabilities
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that may come next, and its probability in two runs."""
+
+    id: int
+    before: float
+    after: float
+
+
+def next_tokens(before: Trace, after: Trace, n: int = 6) -> tuple[Candidate, ...]:
+    """The `n` likeliest next tokens of each of two runs, the likeliest before first.
+
+    Empty for a model without an output over tokens.
+    """
+    p, q = next_token(before), next_token(after)
+    if p is None or q is None:
+        return ()
+    ids = {int(id) for each in (p, q) for id in np.argsort(-each, kind="stable")[:n]}
+    order = sorted(ids, key=lambda id: (-p[id], -q[id], id))
+    return tuple(Candidate(id, float(p[id]), float(q[id])) for id in order)
+
+
+def token_shifts(
+    before: Float[np.ndarray, "position d_model"], after: Float[np.ndarray, "position d_model"]
+) -> pd.DataFrame:
+    """How far each token's output moved: cosine similarity (1 = not at all), largest change."""
+    a, b = before.astype(np.float64), after.astype(np.float64)
+    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    cosine = np.clip((a * b).sum(axis=1) / np.maximum(norms, 1e-30), -1, 1)
+    return pd.DataFrame({"cosine": cosine, "largest": np.abs(a - b).max(axis=1)})

@@ -4,7 +4,7 @@ Widgets are not bound to the URL by Streamlit, because then it would hold their 
 with the language; here it holds the values.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -36,10 +36,7 @@ def restore(key: str, options: Iterable[Any], default: Any) -> Any:
     known = {_written(option): option for option in options}
     asked = st.query_params.get(key) if key not in st.session_state else None
     if asked is not None and asked not in known:
-        message = _(
-            "The link asks for {key} = {asked}, which is not possible here: {used} is used."
-        )
-        _complain(message.format(key=key, asked=asked[:80], used=_written(default)))
+        _not_possible(key, asked, _written(default))
     current = known.get(asked or "", default) if asked else st.session_state.get(key, default)
     return _put(key, current if _written(current) in known else default, default)
 
@@ -72,6 +69,15 @@ def restore_text(key: str, default: str) -> str:
     return str(_put(key, st.session_state.get(key, asked), default))
 
 
+def restore_checked(key: str, is_right: Callable[[str], bool], default: str = "") -> str:
+    """The same for text of a certain form; what has it not gives way to `default`."""
+    asked = st.query_params.get(key) if key not in st.session_state else None
+    if asked is not None and not is_right(asked):
+        _not_possible(key, asked, default or _("nothing"))
+    current = st.session_state.get(key, default) if asked is None else asked
+    return str(_put(key, current if is_right(current) else default, default))
+
+
 def write(leave_out: Sequence[str] = ()) -> None:
     """Bring the URL up to date with the state; values equal to their default are not written."""
     for key, default in _defaults().items():
@@ -91,6 +97,11 @@ def explain() -> None:
     if problems:
         lines = "  \n".join(plain(problem) for problem in problems)
         st.warning(lines, icon=":material/link_off:")
+
+
+def _not_possible(key: str, asked: str, used: str) -> None:
+    message = _("The link asks for {key} = {asked}, which is not possible here: {used} is used.")
+    _complain(message.format(key=key, asked=asked[:80], used=used))
 
 
 def _complain(problem: str) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from attention_lab.config import ModelConfig
 from attention_lab.errors import LabError
 from attention_lab.i18n import _
-from attention_lab.ui import link, pull
+from attention_lab.ui import link, mask_control, pull
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import load_model
 from attention_lab.zoo import native, store
@@ -15,8 +15,6 @@ from attention_lab.zoo.loaded import Model
 from attention_lab.zoo.registry import ENTRIES, entry
 
 FIRST_CHOICE = ("minilm", "translator-en-zh", "smollm2")
-MOST_WIDTH = 512
-MASKS = ("own", "none", "causal", "padding", "window", "causal+window")
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,11 @@ class Shared:
     off: tuple[str, ...]
 
 
-def sidebar() -> Shared | None:
-    """Draw the shared controls. None, with a message on the page, when no model can be used."""
+def sidebar(mask: bool = True) -> Shared | None:
+    """Draw the shared controls. None, with a message on the page, when no model can be used.
+
+    Without `mask` the page draws the control of the mask itself, see `mask_control`.
+    """
     here = [name for name in FIRST_CHOICE if store.is_here(name)]
     missing = [name for name in FIRST_CHOICE if name not in here and not entry(name).is_bundled]
     if not here:
@@ -40,14 +41,16 @@ def sidebar() -> Shared | None:
         model = _load(_pick(here))
         if isinstance(model, Model):
             card(model)
-            mask = _mask()
-            off = _off(model.config)
+            mask_control.restore()
+            if mask:
+                mask_control.mask_control()
+            off = _off(model.config, mask)
         pull.offer(missing)
     if isinstance(model, LabError):
         text = _("{error} Choose another model, or remove this one and pull it again.")
         st.error(plain(text.format(error=model)))
         return None
-    return Shared(model, mask, off)
+    return Shared(model, mask_control.chosen(), off)
 
 
 def _pick(here: list[str]) -> str:
@@ -84,7 +87,7 @@ def _describe(name: str) -> str:
 
 def _forget_places() -> None:
     """Layers and heads of one model mean nothing in another."""
-    link.forget("layer", "head", "part", "off")
+    link.forget("layer", "head", "part", "off", "cells")
 
 
 def card(model: Model) -> None:
@@ -109,41 +112,7 @@ def card(model: Model) -> None:
     )
 
 
-def _mask() -> str | None:
-    names = {
-        "own": _("the model's own"),
-        "none": _("none"),
-        "causal": _("causal"),
-        "padding": _("padding"),
-        "window": _("window of k"),
-        "causal+window": _("causal, window of k"),
-    }
-    link.restore("mask", MASKS, "own")
-    link.restore("width", range(MOST_WIDTH + 1), 4)
-    mask = st.selectbox(
-        _("Mask"),
-        MASKS,
-        key="mask",
-        persist_state="session",
-        format_func=lambda name: names[name],
-        help=_("Who may look at whom. Each choice runs the model again on your sentence."),
-    )
-    if mask == "own":
-        return None
-    if "window" not in mask:
-        return str(mask)
-    width = st.number_input(
-        _("k: the largest distance that is seen"),
-        0,
-        MOST_WIDTH,
-        step=1,
-        key="width",
-        persist_state="session",
-    )
-    return f"{mask}:{width}"
-
-
-def _off(config: ModelConfig) -> tuple[str, ...]:
+def _off(config: ModelConfig, with_mask: bool) -> tuple[str, ...]:
     places = [place for site in config.sites for place in _places(site, config.n_heads)]
     link.restore_list("off", places)
     off = st.multiselect(
@@ -155,7 +124,7 @@ def _off(config: ModelConfig) -> tuple[str, ...]:
         placeholder=_("nothing"),
         help=_("Heads, or all heads of a layer, whose contribution is set to zero."),
     )
-    if st.session_state.get("mask", "own") != "own" or off:
+    if (with_mask and st.session_state.get("mask", "own") != "own") or off:
         st.button(
             _("Put everything back"),
             icon=":material/undo:",
@@ -169,6 +138,7 @@ def _off(config: ModelConfig) -> tuple[str, ...]:
 def put_back() -> None:
     """The model as it was trained: its own mask, nothing switched off."""
     st.session_state["mask"], st.session_state["off"] = "own", []
+    st.session_state["cells"] = ""
 
 
 def toggle_off(place: str) -> None:
