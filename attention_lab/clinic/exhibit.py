@@ -133,16 +133,17 @@ class Exhibit:
 
 
 def source(*functions: Function) -> str:
-    """The source of some functions, in order; types are left out of their heads, to save room."""
-    return "\n\n".join(map(_without_types, functions))
+    """The source of some functions, in order; without types and docstrings, to save room."""
+    return "\n\n".join(map(_lines, functions))
 
 
-def _without_types(function: Function) -> str:
+def _lines(function: Function) -> str:
     text = inspect.getsource(function).rstrip()
     node = ast.parse(text).body[0]
     assert isinstance(node, ast.FunctionDef)
     names = ", ".join(argument.arg for argument in node.args.args)
-    body = text.splitlines()[node.body[0].lineno - 1 :]
+    first = node.body[ast.get_docstring(node) is not None]
+    body = text.splitlines()[first.lineno - 1 :]
     return "\n".join([f"def {node.name}({names}):", *body])
 
 
