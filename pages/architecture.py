@@ -2,17 +2,17 @@
 
 import streamlit as st
 
-from attention_lab.errors import LabError
 from attention_lab.i18n import _
-from attention_lab.ui import architecture, heads, link
-from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import Request, run, write
+from attention_lab.ui import architecture, link
+from attention_lab.ui.asking import in_words, request_of, trace_of
+from attention_lab.ui.runs import Request
 from attention_lab.ui.sentence import sentence, token_notes
 from attention_lab.ui.shape_table import shape_table
 from attention_lab.ui.sidebar import sidebar
 from attention_lab.ui.start import through_app
 
 
+@in_words
 def main() -> None:
     """State → trace → blocks, totals and shapes → show."""
     through_app()
@@ -23,37 +23,29 @@ def main() -> None:
         return
     architecture.restore()
     link.explain()
-    try:
-        with st.spinner(_("The model reads your sentence …"), show_time=True):
-            target = write(shared.model.name, text) if heads.is_translator(shared.model) else None
-            request = Request(shared.model.name, text, None, target.ids if target else None)
-            run(request)
-    except LabError as error:
-        st.error(plain(str(error)))
-        return
+    request = request_of(shared.model, text)
+    trace_of(request)
     if shared.mask is not None or shared.off:
         st.caption(_("Shown is the model as it was trained; the sidebar's changes move no shape."))
     show(request)
 
 
 @st.fragment
+@in_words
 def show(request: Request) -> None:
     """The drawing with the totals beside it, the shape trace under them."""
-    trace = run(request)
+    trace = trace_of(request)
     left, right = st.columns([2, 3], gap="medium")
     with left:
         architecture.drawing(trace)
     with right:
         view = architecture.view_switch()
-        try:
-            if view == "parameters":
-                architecture.parameters(trace)
-            elif view == "work":
-                architecture.work(trace)
-            else:
-                architecture.sides(request)
-        except LabError as error:
-            st.error(plain(str(error)))
+        if view == "parameters":
+            architecture.parameters(trace)
+        elif view == "work":
+            architecture.work(trace)
+        else:
+            architecture.sides(request)
     shape_table(trace, request)
     link.write()
     token_notes(trace)

@@ -2,16 +2,17 @@
 
 import streamlit as st
 
-from attention_lab.errors import LabError
 from attention_lab.i18n import _
 from attention_lab.ui import clinic, heads, link
+from attention_lab.ui.asking import in_words, trace_of
 from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import Request, run
+from attention_lab.ui.runs import Request
 from attention_lab.ui.sentence import sentence, token_notes
 from attention_lab.ui.sidebar import Shared, sidebar
 from attention_lab.ui.start import through_app
 
 
+@in_words
 def main() -> None:
     """State → trace → exhibit → show."""
     through_app()
@@ -22,12 +23,7 @@ def main() -> None:
     if shared is None or text is None:
         return
     request = Request(shared.model.name, text)
-    try:
-        with st.spinner(_("The model reads your sentence …"), show_time=True):
-            run(request)
-    except LabError as error:
-        st.error(plain(str(error)))
-        return
+    trace_of(request)
     heads.restore(shared.model)
     clinic.restore(request)
     link.explain()
@@ -35,16 +31,12 @@ def main() -> None:
 
 
 @st.fragment
+@in_words
 def exhibit(request: Request, shared: Shared) -> None:
     """One bug, broken and right; another bug or head reads the same trace."""
     chosen, subject, value = clinic.pickers(shared.model, request)
     link.write()
-    try:
-        with st.spinner(_("Both ways run on your sentence …"), show_time=True):
-            result = clinic.examine(request, chosen, subject, value)
-    except LabError as error:
-        st.error(plain(str(error)))
-        return
+    result = clinic.examine(request, chosen, subject, value)
     clinic.both_ways(chosen, result)
     clinic.more_numbers(result)
     clinic.check_and_cure(chosen, result)
@@ -55,7 +47,7 @@ def exhibit(request: Request, shared: Shared) -> None:
         )
         st.caption(plain(text))
     clinic.cut(subject)
-    token_notes(run(request))
+    token_notes(trace_of(request))
 
 
 main()

@@ -1,18 +1,20 @@
 """Explore: who looks at whom? All heads of the model on the user's sentence, one of them large."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from attention_lab.analysis.numbers import output_shift
-from attention_lab.errors import LabError
 from attention_lab.i18n import _
 from attention_lab.ui import detail, heads, link, words
-from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import Request, run, write
+from attention_lab.ui.asking import in_words, request_of, trace_of
+from attention_lab.ui.runs import Request
 from attention_lab.ui.sentence import sentence, token_notes
 from attention_lab.ui.sidebar import Shared, sidebar
 from attention_lab.ui.start import through_app
 
 
+@in_words
 def main() -> None:
     """State → trace → figures → show."""
     through_app()
@@ -25,28 +27,18 @@ def main() -> None:
     heads.restore(shared.model)
     detail.restore()
     link.explain()
-    try:
-        with st.spinner(_("The model reads your sentence …"), show_time=True):
-            target = write(shared.model.name, text) if heads.is_translator(shared.model) else None
-            request = Request(
-                shared.model.name,
-                text,
-                target_ids=target.ids if target else None,
-                mask=shared.mask,
-                off=shared.off,
-            )
-            run(request.baseline)
-            run(request)
-    except LabError as error:
-        st.error(plain(str(error)))
-        return
+    trained = request_of(shared.model, text)
+    request = replace(trained, mask=shared.mask, off=shared.off)
+    trace_of(trained)
+    trace_of(request)
     heads_and_detail(request, shared)
 
 
 @st.fragment
+@in_words
 def heads_and_detail(request: Request, shared: Shared) -> None:
     """All heads on the left, the chosen one on the right; a change here runs no model."""
-    trace, baseline = run(request), run(request.baseline)
+    trace, baseline = trace_of(request), trace_of(request.baseline)
     left, right = st.columns([2, 3], gap="medium")
     with left:
         place = heads.pickers(shared.model.config)
@@ -59,11 +51,7 @@ def heads_and_detail(request: Request, shared: Shared) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             words.heading(place, stage, combine)
             view = detail.change_switch() if request.is_changed else "after"
-        try:
-            shown, bound = detail.shown_panel(trace, baseline, place, (stage, combine, hide), view)
-        except LabError as error:
-            st.error(plain(str(error)))
-            return
+        shown, bound = detail.shown_panel(trace, baseline, place, (stage, combine, hide), view)
         link.write()
         words.conditions(request, view, hide, place)
         detail.large_picture(shown, bound, place, combine)

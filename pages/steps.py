@@ -1,12 +1,13 @@
 """Step by step: how does one number of attention come about?"""
 
+from dataclasses import replace
+
 import streamlit as st
 
-from attention_lab.errors import LabError
 from attention_lab.i18n import _
 from attention_lab.ui import heads, link, toy, walkthrough
-from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import Request, run, write
+from attention_lab.ui.asking import in_words, request_of, trace_of
+from attention_lab.ui.runs import Request
 from attention_lab.ui.sentence import sentence, token_notes
 from attention_lab.ui.sidebar import Shared, sidebar
 from attention_lab.ui.start import through_app
@@ -15,6 +16,7 @@ from attention_lab.walk.script import captured, deviations, export, script
 from attention_lab.walk.stages import walk
 
 
+@in_words
 def main() -> None:
     """State → trace → walk → show."""
     through_app()
@@ -37,22 +39,17 @@ def main() -> None:
     shared, text = sidebar(), sentence()
     if shared is None or text is None:
         return
-    try:
-        target = write(shared.model.name, text) if heads.is_translator(shared.model) else None
-        ids = target.ids if target else None
-        request = Request(shared.model.name, text, None, ids, shared.mask)
-        run(request)
-    except LabError as error:
-        st.error(plain(str(error)))
-        return
+    request = replace(request_of(shared.model, text), mask=shared.mask)
+    trace_of(request)
     heads.restore(shared.model)
     steps(request, shared)
 
 
 @st.fragment
+@in_words
 def steps(request: Request, shared: Shared) -> None:
     """The walk; it reads the trace and runs no model."""
-    trace = run(request)
+    trace = trace_of(request)
     left, right = st.columns([2, 3], gap="medium")
     with left:
         place = heads.pickers(shared.model.config)

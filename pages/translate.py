@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from attention_lab.errors import LabError
 from attention_lab.generation import Generation
 from attention_lab.i18n import _
 from attention_lab.ui import heads, link, translate
+from attention_lab.ui.asking import ask, in_words, trace_of
 from attention_lab.ui.detail import combine_switch
 from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import Request, load_model, run, search, write
+from attention_lab.ui.runs import Request, load_model, search, write
 from attention_lab.ui.sentence import sentence, token_notes
 from attention_lab.ui.sidebar import card
 from attention_lab.ui.start import through_app
@@ -18,6 +18,7 @@ MODEL = "translator-en-zh"
 CROSS = "decoder.cross"
 
 
+@in_words
 def main() -> None:
     """State → generation and trace → figures → show."""
     through_app()
@@ -30,35 +31,32 @@ def main() -> None:
     text = sentence()
     if text is None:
         return
-    try:
-        model = load_model(MODEL)
-        with st.sidebar:
-            card(model)
-        heads.restore(model)
-        translate.restore()
-        typed = st.text_input(
-            _("Target"),
-            key="target",
-            live="500ms",
-            persist_state="session",
-            placeholder=_("Leave this empty to let the model write, or type your own target"),
-            label_visibility="collapsed",
-        ).strip()
-        generation = write(MODEL, text)
-        ids = None if typed else generation.ids
-        request = Request(MODEL, text, target=typed or None, target_ids=ids)
-        run(request)
-    except LabError as error:
-        st.error(plain(str(error)))
-        return
+    model = load_model(MODEL)
+    with st.sidebar:
+        card(model)
+    heads.restore(model)
+    translate.restore()
+    typed = st.text_input(
+        _("Target"),
+        key="target",
+        live="500ms",
+        persist_state="session",
+        placeholder=_("Leave this empty to let the model write, or type your own target"),
+        label_visibility="collapsed",
+    ).strip()
+    generation = ask(_("The model writes …"), write, MODEL, text)
+    ids = None if typed else generation.ids
+    request = Request(MODEL, text, target=typed or None, target_ids=ids)
+    trace_of(request)
     link.explain()
     steps(request, generation)
 
 
 @st.fragment
+@in_words
 def steps(request: Request, generation: Generation) -> None:
     """The walk through the steps; a change here runs no model, but for a new beam width."""
-    model, trace = load_model(MODEL), run(request)
+    model, trace = load_model(MODEL), trace_of(request)
     st.subheader(plain(request.target or generation.text), anchor=False)
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -89,7 +87,9 @@ def steps(request: Request, generation: Generation) -> None:
         )
         if view == "beam":
             width = st.slider(_("Beam width"), 1, 8, key="beam", persist_state="session")
-            translate.beam_picture(model, search(MODEL, request.text, width))
+            translate.beam_picture(
+                model, ask(_("The model searches …"), search, MODEL, request.text, width)
+            )
         elif view == "masks":
             translate.masks_picture(trace, step)
         else:

@@ -1,11 +1,9 @@
 """The parts of the Architecture page: the drawing, the totals, encoder beside decoder."""
 
-import threading
 from typing import Literal, get_args
 
 import pandas as pd
 import streamlit as st
-from cachetools import LRUCache, cached
 
 from attention_lab.analysis import costs
 from attention_lab.analysis.stacks import Side, side_by_side
@@ -16,7 +14,9 @@ from attention_lab.i18n import _
 from attention_lab.tracing.record import max_tokens
 from attention_lab.tracing.trace import Trace
 from attention_lab.ui import link
+from attention_lab.ui.asking import ask
 from attention_lab.ui.heads import CHART
+from attention_lab.ui.keep import RESULTS
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import Request, run
 
@@ -127,8 +127,7 @@ def work(trace: Trace) -> None:
 
 def sides(request: Request) -> None:
     """Encoder and decoder on the same input."""
-    with st.spinner(_("Running both …"), show_time=True):
-        encoder, decoder = compared(request)
+    encoder, decoder = ask(_("Running both …"), compared, request)
     table = pd.DataFrame({_("encoder"): _facts(encoder), _("decoder"): _facts(decoder)})
     st.table(table)  # it wraps, which a dataframe does not
     if not (encoder.is_own and decoder.is_own):
@@ -142,7 +141,7 @@ def sides(request: Request) -> None:
         st.caption(_("The encoder reads your sentence, the decoder what the model has written."))
 
 
-@cached(LRUCache(64), condition=threading.Condition())
+@RESULTS.kept
 def compared(request: Request) -> tuple[Side, Side]:
     """Both sides for a request, computed once."""
     return side_by_side(run(request))

@@ -1,10 +1,7 @@
 """The parts of the Clinic page: the picker, the two ways side by side, the check and the cure."""
 
-import threading
-
 import pandas as pd
 import streamlit as st
-from cachetools import LRUCache, cached
 
 from attention_lab import i18n
 from attention_lab.clinic.catalogue import exhibits
@@ -13,12 +10,12 @@ from attention_lab.clinic.subject import Subject
 from attention_lab.figures.clinic import draw_curves, draw_matrix
 from attention_lab.i18n import _
 from attention_lab.ui import heads, link
+from attention_lab.ui.asking import ask
 from attention_lab.ui.heads import CHART
+from attention_lab.ui.keep import RESULTS
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import Request, run
 from attention_lab.zoo.loaded import Model
-
-RESULTS = 256  # exhibits that are kept; each is a few kilobytes
 
 
 def restore(request: Request) -> None:
@@ -64,7 +61,7 @@ def _setting(chosen: Exhibit, subject: Subject) -> int:
     )
 
 
-@cached(LRUCache(RESULTS), condition=threading.Condition())
+@RESULTS.kept
 def _result(request: Request, key: str, layer: int, head: int, value: int, language: str) -> Result:
     return exhibits()[key].run(Subject(run(request), layer, head), value)
 
@@ -72,7 +69,8 @@ def _result(request: Request, key: str, layer: int, head: int, value: int, langu
 def examine(request: Request, chosen: Exhibit, subject: Subject, value: int) -> Result:
     """What the exhibit shows of this sentence: computed once, also when many ask for it."""
     place = (subject.layer, subject.head)
-    return _result(request, chosen.key, *place, value, i18n.language())
+    text = _("Both ways run on your sentence …")
+    return ask(text, _result, request, chosen.key, *place, value, i18n.language())
 
 
 def both_ways(chosen: Exhibit, result: Result) -> None:

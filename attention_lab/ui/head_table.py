@@ -1,12 +1,10 @@
 """The table of all heads, their measured roles, and the way from a head to Explore."""
 
-import threading
 from collections.abc import Sequence
 from typing import Literal, get_args
 
 import pandas as pd
 import streamlit as st
-from cachetools import LRUCache, cached
 
 from attention_lab.analysis.heads import MEASURES, PLACE, baseline_table, head_table
 from attention_lab.analysis.roles import (
@@ -20,7 +18,9 @@ from attention_lab.analysis.roles import (
 )
 from attention_lab.i18n import _
 from attention_lab.ui import link
+from attention_lab.ui.asking import ask
 from attention_lab.ui.head_columns import columns, role_names
+from attention_lab.ui.keep import RESULTS
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import Request, load_model, run
 from attention_lab.zoo.loaded import Model
@@ -32,10 +32,12 @@ _ASKED = "_roles_asked_for"  # session state: names of models
 QUICK = 50_000_000  # parameters; roles of larger models are measured when they are asked for
 
 
-@cached(LRUCache(8), key=lambda model, progress=None: model, condition=threading.Condition())
-def roles_of(model: str, progress: Progress | None = None) -> RoleScores:
+def _measure_roles(model: str, progress: Progress | None = None) -> RoleScores:
     """The measured roles of a model: once for all sessions, since the sentences are fixed."""
     return measure_roles(load_model(model), progress)
+
+
+roles_of = RESULTS.kept(_measure_roles, key=lambda model, progress=None: model)
 
 
 def restore() -> None:
@@ -44,7 +46,7 @@ def restore() -> None:
     link.restore("role", PERCENTS, 50)
 
 
-@cached(LRUCache(64), condition=threading.Condition())
+@RESULTS.kept
 def measured(request: Request) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The measures of all heads on a text and their baseline, computed once for all sessions."""
     trace = run(request)
@@ -57,7 +59,7 @@ def all_heads(request: Request, part: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = _source() if scores is not None else "yours"
         percent = _threshold() if scores is not None else 50
-    of_text, even = measured(request)
+    of_text, even = ask(_("Measuring all heads …"), measured, request)
     table = of_text if source == "yours" or scores is None else scores.mean
     names = _role_texts(scores, percent / 100)
     shown = table.assign(roles=names, induction=_induction(scores, len(table)))
@@ -102,7 +104,8 @@ def _roles(model: Model) -> RoleScores | None:
     size = sum(p.numel() for p in model.module.parameters())
     n = n_runs(model)
     asked = model.name in st.session_state.get(_ASKED, ())
-    if size > QUICK and not asked and model.name not in roles_of.cache:
+    known = roles_of.cache_key(model.name) in roles_of.cache
+    if size > QUICK and not asked and not known:
         text = _("Measure the roles: {n} runs of the model on fixed texts").format(n=n)
         st.button(
             text,
@@ -113,7 +116,7 @@ def _roles(model: Model) -> RoleScores | None:
             args=(model.name,),
         )
         return None
-    if model.name in roles_of.cache:
+    if known:
         return roles_of(model.name)
     text = _("Measuring the roles: {done} of {n} runs of the model on fixed texts …")
     bar = st.progress(0.0, text=text.format(done=0, n=n))

@@ -1,10 +1,8 @@
 """The other views of the Heads page: find the head, rollout and mean, how heads differ."""
 
-import threading
 from typing import Literal, get_args
 
 import streamlit as st
-from cachetools import LRUCache, cached
 
 from attention_lab.analysis.flow import mean_weights, rollout
 from attention_lab.analysis.heads import rank
@@ -16,8 +14,10 @@ from attention_lab.i18n import _
 from attention_lab.tokens import Tokens
 from attention_lab.tracing.trace import Trace
 from attention_lab.ui import link
+from attention_lab.ui.asking import ask
 from attention_lab.ui.head_table import open_head
 from attention_lab.ui.heads import CHART, part_name
+from attention_lab.ui.keep import RESULTS
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import Request, run
 
@@ -137,8 +137,7 @@ def flow(trace: Trace, part: str) -> None:
 
 def how_alike(request: Request, part: str) -> None:
     """The similarity map of all heads on this text."""
-    with st.spinner(_("Comparing all heads with each other …"), show_time=True):
-        found = alike(request, part)
+    found = ask(_("Comparing all heads with each other …"), alike, request, part)
     if not found.n_queries:
         st.info(_("Under this mask no token has a choice, so heads cannot be told apart."))
         return
@@ -152,7 +151,7 @@ def how_alike(request: Request, part: str) -> None:
     st.caption(plain(text.format(n=found.n_queries, all=found.n_tokens)))
 
 
-@cached(LRUCache(64), condition=threading.Condition())
+@RESULTS.kept
 def alike(request: Request, part: str) -> Similarity:
     """The similarities for a request, computed once."""
     return similarity(run(request), part)

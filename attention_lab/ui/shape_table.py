@@ -1,15 +1,14 @@
 """The shape trace of the user's sentence as a table."""
 
-import threading
-
 import pandas as pd
 import streamlit as st
-from cachetools import LRUCache, cached
 
 from attention_lab.analysis.letters import sizes
 from attention_lab.analysis.shapes import shape_trace, to_frame
 from attention_lab.i18n import _
 from attention_lab.tracing.trace import Trace
+from attention_lab.ui.asking import ask
+from attention_lab.ui.keep import RESULTS
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import Request, load_model, run
 
@@ -25,8 +24,7 @@ z = z.transpose(1, 2).flatten(-2)        # back: batch, length, n_heads · d_hea
 def shape_table(trace: Trace, request: Request) -> None:
     """Every module that ran, in order; for calm only the first layer, or all of them."""
     st.subheader(_("Every module that ran on your sentence, in order"), anchor=False)
-    with st.spinner(_("Noting the shape of everything …"), show_time=True):
-        table = frame(request)
+    table = ask(_("Noting the shape of everything …"), frame, request)
     n_layers = trace.model.config.n_layers
     label = _("All {n} layers").format(n=n_layers)
     every = n_layers == 1 or st.toggle(label, key="layers", persist_state="session")
@@ -70,7 +68,7 @@ def shape_table(trace: Trace, request: Request) -> None:
     )
 
 
-@cached(LRUCache(64), condition=threading.Condition())
+@RESULTS.kept
 def frame(request: Request) -> pd.DataFrame:
     """The shape trace of a request, computed once. Never changed by those who share it."""
     trace = run(request)

@@ -13,6 +13,8 @@ import pytest
 import attention_lab as lab
 from attention_lab.errors import LabError
 from attention_lab.ui import runs
+from attention_lab.ui.cells import Cell
+from attention_lab.ui.keep import trace_bytes
 from attention_lab.ui.runs import Request, run
 from tests.ui.conftest import MODELS
 
@@ -84,6 +86,10 @@ def test_every_field_of_a_request_is_part_of_the_key() -> None:
         "target_ids": (1,),
         "mask": "none",
         "off": ("encoder.0.self",),
+        "cells": (Cell("encoder.self", 1, 2),),
+        "position": "none",
+        "start": 3,
+        "order": (1, 0),
     }
     assert set(changes) == {field.name for field in fields(Request)}
     keys = {run.cache_key(replace(base, **{name: value})) for name, value in changes.items()}
@@ -93,12 +99,12 @@ def test_every_field_of_a_request_is_part_of_the_key() -> None:
 def test_the_cache_is_bounded_in_bytes(
     traced: Counter[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    size = run(Request("minilm", TEXTS[0])).nbytes
+    size = trace_bytes(run(Request("minilm", TEXTS[0])))
     monkeypatch.setattr(run.cache, "_Cache__maxsize", 3 * size)
     for text in (*TEXTS, *TEXTS):
         run(Request("minilm", text))
         assert run.cache.currsize <= 3 * size
-        assert run.cache.currsize == sum(trace.nbytes for trace in run.cache.values())
+        assert run.cache.currsize == sum(map(trace_bytes, run.cache.values()))
     assert sum(traced.values()) > len(TEXTS)  # what fell out is computed again
 
 

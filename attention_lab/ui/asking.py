@@ -1,0 +1,101 @@
+"""How a page asks for what takes long: a spinner, the place in the queue, and errors in words."""
+
+import functools
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from attention_lab.errors import BusyError, LabError
+from attention_lab.i18n import _
+from attention_lab.tracing.gate import telling
+from attention_lab.tracing.trace import Trace
+from attention_lab.ui.markup import plain
+from attention_lab.ui.runs import Request, run, write
+from attention_lab.zoo.loaded import Model
+
+if TYPE_CHECKING:
+    from cachetools import _cached_wrapper
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_words(page: Callable[P, None]) -> Callable[P, None]:
+    """A page, or a part of one, that ends with a sentence where it raises a `LabError`.
+
+    When too many are waiting, it tries again by itself.
+    """
+
+    @functools.wraps(page)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            page(*args, **kwargs)
+        except BusyError as error:
+            st.warning(plain(str(error)), icon=":material/hourglass_top:")
+            # Not all at the same moment again.
+            st.fragment(_again, run_every=random.uniform(3, 6))()
+        except LabError as error:
+            st.error(plain(str(error)))
+
+    return guarded
+
+
+def _again() -> None:
+    """Drawn with the warning; run alone, after a while or by the button, it reruns the page."""
+    st.caption(_("This page tries again by itself every few seconds."))
+    if st.button(_("Try again now"), key="again", icon=":material/refresh:") or _is_alone():
+        st.rerun()
+
+
+def _is_alone() -> bool:
+    context = get_script_run_ctx()
+    return context is not None and context.fragment_ids_this_run is not None
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """A spinner with `text`; when the model is busy, how many requests come before this one.
+
+    The message is sent by the script that waits, so a run that the user has replaced meanwhile, by
+    typing on, ends here and gives its place up.
+    """
+    slot = st.empty()
+
+    def show(place: int) -> None:
+        slot.caption(_place(place)) if place else slot.empty()
+
+    with st.spinner(text, show_time=True), telling(show):
+        yield
+
+
+def _place(place: int) -> str:
+    """The place in the queue, from 1, in words."""
+    if place == 1:
+        return _("Many people are using the model. Your request is the next one.")
+    text = _("Many people are using the model. There are {n} requests before yours.")
+    return text.format(n=place - 1)
+
+
+def ask(text: str, function: "_cached_wrapper[P, R]", *args: P.args, **options: P.kwargs) -> R:
+    """What a kept function returns; when it has to be computed, `waiting` with `text`."""
+    if function.cache_key(*args, **options) in function.cache:
+        return function(*args, **options)
+    with waiting(text):
+        return function(*args, **options)
+
+
+def request_of(model: Model, text: str) -> Request:
+    """The text through the model as it was trained; a translator also writes its target."""
+    if model.target_tokenizer is None:
+        return Request(model.name, text)
+    target = ask(_("The model writes …"), write, model.name, text)
+    return Request(model.name, text, target_ids=target.ids)
+
+
+def trace_of(request: Request) -> Trace:
+    """The trace of a request."""
+    return ask(_("The model reads your sentence …"), run, request)
