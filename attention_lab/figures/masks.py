@@ -1,0 +1,158 @@
+"""Pictures of masks: one to click in, and small ones with what a convention writes in the cells."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Bool
+
+from attention_lab.figures import scales
+from attention_lab.figures.figure import figure
+from attention_lab.figures.text import label_axis
+from attention_lab.i18n import _
+
+MOST_TICKS = 40
+MOST_POINTS = 64 * 64  # to click on; more make the picture slow
+WRITE_VALUES = 12  # up to so many columns each cell has its value written in it
+
+
+def mask_grid(
+    mask: Bool[np.ndarray, "query key"],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    turned: Collection[tuple[int, int]] = (),
+    chosen: tuple[int, int] | None = None,
+) -> go.Figure:
+    """A mask whose cells can be clicked; `turned` are marked, `chosen` is framed."""
+    data = [_cells(mask), *_legend()]
+    if turned:
+        data.append(_marks(turned))
+    if mask.size <= MOST_POINTS:
+        data.append(_points(mask))
+    layout = _layout(rows, columns, int(np.clip(130 + 36 * len(rows), 220, 520))) | {
+        "shapes": [] if chosen is None else [_frame(*chosen)],
+        "clickmode": "event+select",
+        "hovermode": "closest",
+        "hoverdistance": -1,
+        "uirevision": "keep",
+    }
+    return figure(data, layout)
+
+
+def written_mask(
+    mask: Bool[np.ndarray, "query key"],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: tuple[str, str] | None = None,
+    height: int | None = None,
+) -> go.Figure:
+    """A mask in the colours of all masks; `values` are what stands in open and in closed cells."""
+    cells = _cells(mask)
+    if values is not None and max(mask.shape) <= WRITE_VALUES:
+        text = np.where(mask, values[0], values[1]).tolist()
+        cells |= {"text": text, "texttemplate": "%{text}", "textfont": {"color": "#1c2430"}}
+    high = int(np.clip(90 + 22 * len(rows), 130, 420)) if height is None else height
+    return figure([cells, *_legend()], _layout(rows, columns, high))
+
+
+def _cells(mask: Bool[np.ndarray, "query key"]) -> dict[str, Any]:
+    colours = [[0, scales.MASKED], [0.5, scales.MASKED], [0.5, scales.OPEN], [1, scales.OPEN]]
+    hover = _("{query} → {key}: {value} (1 = may attend)")
+    return {
+        "type": "heatmap",
+        "z": mask.astype(np.uint8),
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": colours,
+        "showscale": False,
+        "xgap": 1,
+        "ygap": 1,
+        "hovertemplate": hover.format(query="%{y}", key="%{x}", value="%{z}") + "<extra></extra>",
+    }
+
+
+def _points(mask: Bool[np.ndarray, "query key"]) -> dict[str, Any]:
+    """An invisible point a cell: a click on a heatmap selects nothing, a click on a point does."""
+    query, key = np.divmod(np.arange(mask.size), mask.shape[1])
+    says = [_("may look"), _("may not look")]
+    hover = _("{query} → {key}: {state}; click to turn it over")
+    return {
+        "type": "scatter",
+        "x": key.astype(np.int16),
+        "y": query.astype(np.int16),
+        "customdata": [says[0] if is_open else says[1] for is_open in mask.ravel().tolist()],
+        "mode": "markers",
+        "marker": {"symbol": "square", "size": 14, "opacity": 0},
+        "selected": {"marker": {"opacity": 0}},
+        "unselected": {"marker": {"opacity": 0}},
+        "hovertemplate": hover.format(query="%{y}", key="%{x}", state="%{customdata}")
+        + "<extra></extra>",
+        "showlegend": False,
+    }
+
+
+def _marks(turned: Collection[tuple[int, int]]) -> dict[str, Any]:
+    places = sorted(turned)
+    line = {"color": scales.ACCENT, "width": 2}
+    return {
+        "type": "scatter",
+        "x": [key for _query, key in places],
+        "y": [query for query, _key in places],
+        "mode": "markers",
+        "marker": {"symbol": "diamond-open", "size": 9, "color": scales.ACCENT, "line": line},
+        "hoverinfo": "skip",
+        "name": _("turned over by you"),
+        "showlegend": True,
+    }
+
+
+def _legend() -> list[dict[str, Any]]:
+    """Entries for the colours; a heatmap has none of its own."""
+    names = [(_("may attend"), scales.OPEN), (_("blocked"), scales.MASKED)]
+    return [
+        {
+            "type": "scatter",
+            "x": [None],
+            "y": [None],
+            "mode": "markers",
+            "marker": {"symbol": "square", "size": 12, "color": colour},
+            "name": name,
+            "showlegend": True,
+        }
+        for name, colour in names
+    ]
+
+
+def _frame(query: int, key: int) -> dict[str, Any]:
+    return {
+        "type": "rect",
+        "x0": key - 0.5,
+        "x1": key + 0.5,
+        "y0": query - 0.5,
+        "y1": query + 0.5,
+        "line": {"color": scales.ACCENT, "width": 2},
+    }
+
+
+def _layout(rows: Sequence[str], columns: Sequence[str], height: int) -> dict[str, Any]:
+    x = label_axis(columns, MOST_TICKS) | {
+        "tickangle": -60 if len(columns) > 4 else 0,
+        "side": "top",
+        "title": {"text": _("key (is looked at)"), "standoff": 10},
+        "range": [-0.5, len(columns) - 0.5],
+    }
+    y = label_axis(rows, MOST_TICKS) | {
+        "title": {"text": _("query (looks)"), "standoff": 14},
+        "range": [len(rows) - 0.5, -0.5],
+    }
+    return {
+        "xaxis": x,
+        "yaxis": y,
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "margin": {"l": 8, "r": 24, "t": 8, "b": 8},
+        "height": height,
+        "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": -0.02, "yanchor": "top"},
+        "hoverlabel": {"font": {"family": scales.MONOSPACE}},
+        "dragmode": False,
+    }
