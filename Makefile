@@ -12,7 +12,7 @@ BENCH := $(VENV)/bench/ready
 DEV := $(VENV)/dev-$(shell cat requirements.txt requirements-dev.txt | cksum | cut -d ' ' -f 1)
 
 .PHONY: run test check test-unit test-browser test-slow pulled format image check-image clean
-.PHONY: bench-capture bench-picture bench-page
+.PHONY: bench-capture bench-picture bench-page bench-room bench-soak bench-hostile
 .DELETE_ON_ERROR:
 
 run: $(RUN)
@@ -46,6 +46,10 @@ format: $(DEV)
 # What the benchmarks compare with has an environment of its own, on top of this one.
 bench-capture bench-picture bench-page: bench-%: $(BENCH) pulled
 	$(VENV)/bench/bin/python -m benchmarks.$*
+
+# OPTIONS="--people 40 --minutes 2", for example.
+bench-room bench-soak bench-hostile: bench-%: $(DEV) pulled
+	$(BIN)/python -m benchmarks.$* $(OPTIONS)
 
 image:
 	docker build -t attention-lab .

@@ -1,0 +1,1 @@
+"""Simulated people: each has a browser tab that speaks Streamlit's own protocol."""
