@@ -3,11 +3,10 @@
 import functools
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attention_lab.errors import BusyError, LabError
 from attention_lab.i18n import _
@@ -36,24 +35,27 @@ def in_words(page: Callable[P, None]) -> Callable[P, None]:
             page(*args, **kwargs)
         except BusyError as error:
             st.warning(plain(str(error)), icon=":material/hourglass_top:")
-            # Not all at the same moment again.
-            st.fragment(_again, run_every=random.uniform(3, 6))()
+            _retry(page.__qualname__)
         except LabError as error:
             st.error(plain(str(error)))
 
     return guarded
 
 
-def _again() -> None:
-    """Drawn with the warning; run alone, after a while or by the button, it reruns the page."""
-    st.caption(_("This page tries again by itself every few seconds."))
-    if st.button(_("Try again now"), key="again", icon=":material/refresh:") or _is_alone():
-        st.rerun()
+def _retry(key: str) -> None:
+    """Run the page again after a few seconds, or at once by a button."""
+    is_drawn = False
 
+    @st.fragment(run_every=random.uniform(3, 6))  # not everybody at the same moment again
+    def again() -> None:
+        nonlocal is_drawn
+        st.caption(_("This page tries again by itself every few seconds."))
+        button = st.button(_("Try again now"), key=f"again_{key}", icon=":material/refresh:")
+        if button or is_drawn:
+            st.rerun()
+        is_drawn = True
 
-def _is_alone() -> bool:
-    context = get_script_run_ctx()
-    return context is not None and context.fragment_ids_this_run is not None
+    again()
 
 
 @contextmanager
@@ -63,12 +65,13 @@ def waiting(text: str) -> Iterator[None]:
     The message is sent by the script that waits, so a run that the user has replaced meanwhile, by
     typing on, ends here and gives its place up.
     """
-    slot = st.empty()
+    with ExitStack() as shown, telling(lambda place: show(_place(place) if place else text)):
 
-    def show(place: int) -> None:
-        slot.caption(_place(place)) if place else slot.empty()
+        def show(text: str) -> None:
+            shown.close()
+            shown.enter_context(st.spinner(text, show_time=True))
 
-    with st.spinner(text, show_time=True), telling(show):
+        show(text)
         yield
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+FIELD = 32  # bytes of an attribute besides its value
 TENSOR = 2_000  # bytes of a tensor besides its numbers: its Python objects and its place in a dict
 
 
@@ -41,7 +42,8 @@ def n_bytes(value: object, seen: set[int] | None = None) -> int:
         return int(value.memory_usage(deep=True).sum())
     size = sys.getsizeof(value)
     if is_dataclass(value):
-        return size + sum(n_bytes(getattr(value, field.name), seen) for field in fields(value))
+        parts = [getattr(value, field.name) for field in fields(value)]
+        return size + FIELD * len(parts) + sum(n_bytes(part, seen) for part in parts)
     if isinstance(value, Mapping):
         return size + sum(n_bytes(part, seen) for pair in value.items() for part in pair)
     if isinstance(value, tuple | list | set | frozenset):

@@ -1,0 +1,123 @@
+"""How pages ask: overload in words, a way back by itself, the place in the queue on the page."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from attention_lab.errors import BusyError
+from attention_lab.tracing.gate import Gate, telling
+from attention_lab.ui import asking
+from attention_lab.ui.runs import Request, run
+from tests.ui.helpers import Explore
+
+
+@contextmanager
+def held(gate: Gate) -> Iterator[None]:
+    """The gate is held by another thread."""
+    leave, inside = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with gate:
+            inside.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert inside.wait(60)
+    try:
+        yield
+    finally:
+        leave.set()
+        thread.join()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """One place and no room to wait."""
+    gate = Gate(1, 0)
+    monkeypatch.setattr("attention_lab.tracing.run.gate", lambda: gate)
+    return gate
+
+
+def test_a_full_queue_is_told_in_words_and_the_page_comes_back(gate: Gate) -> None:
+    with held(gate):
+        page = Explore({"text": "the cat"})
+        (warning,) = page.app.warning
+        assert "0 requests are waiting already" in warning.value
+        assert not page.charts
+        assert any("tries again by itself" in caption.value for caption in page.app.caption)
+        page.click("Try again now")  # still full: the same sentence, and no traceback
+        assert len(page.app.warning) == 1
+    page.click("Try again now")
+    assert not page.app.warning
+    assert len(page.charts) == 2
+
+
+def test_a_picture_that_is_kept_needs_no_turn(gate: Gate) -> None:
+    page = Explore({"text": "the cat"})
+    with held(gate):
+        page.set(head=3, stage="scores")
+    assert not page.app.warning
+    assert len(page.charts) == 2
+
+
+def test_the_place_is_shown_while_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+
+    @contextmanager
+    def spinner(text: str, show_time: bool) -> Iterator[None]:
+        shown.append(text)
+        yield
+        shown.append("-")
+
+    monkeypatch.setattr(st, "spinner", spinner)
+    listeners: list[Any] = []
+    monkeypatch.setattr(asking, "telling", lambda tell: listeners.append(tell) or telling(tell))
+    with asking.waiting("Reading"):
+        for place in (3, 1, 0):
+            listeners[0](place)
+    assert shown[::2] == [
+        "Reading",
+        "Many people are using the model. There are 2 requests before yours.",
+        "Many people are using the model. Your request is the next one.",
+        "Reading",
+    ]
+    assert set(shown[1::2]) == {"-"}
+
+
+def test_what_is_kept_shows_no_spinner(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = Request("minilm", "the cat")
+    trace = run(request)
+
+    def spinner(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(st, "spinner", spinner)
+    assert asking.trace_of(request) is trace
+    with pytest.raises(AssertionError):
+        asking.trace_of(Request("minilm", "the dog"))
+
+
+def test_who_waits_for_the_same_goes_on_when_the_first_is_sent_away(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of two equal requests finds the queue full; the second computes it itself."""
+    request, found = Request("minilm", "the cat"), list[Any]()
+    second = threading.Thread(target=lambda: found.append(run(request)))
+    enter = Gate.__enter__
+
+    def slow(self: Gate) -> Gate:
+        if threading.current_thread() is not second:
+            second.start()
+            raise BusyError("Full.")
+        return enter(self)
+
+    monkeypatch.setattr(Gate, "__enter__", slow)
+    with pytest.raises(BusyError):
+        run(request)
+    second.join(60)
+    assert found == [run(request)]
