@@ -1,12 +1,13 @@
 """Masks: who may look at whom? Choose a mask, edit it cell by cell, and see the model run again."""
 
+from dataclasses import replace
+
 import streamlit as st
 
-from attention_lab.errors import LabError
 from attention_lab.i18n import _
-from attention_lab.ui import cells, heads, link, mask_control, mask_tests, mask_views, masks
-from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import Request, run, write
+from attention_lab.ui import cells, link, mask_control, mask_tests, mask_views, masks
+from attention_lab.ui.asking import in_words, request_of, trace_of
+from attention_lab.ui.runs import Request
 from attention_lab.ui.sentence import sentence, token_notes
 from attention_lab.ui.sidebar import Shared, sidebar
 from attention_lab.ui.start import through_app
@@ -21,6 +22,7 @@ DRAW = {
 }
 
 
+@in_words
 def main() -> None:
     """State → trace → figures → show."""
     through_app()
@@ -32,36 +34,22 @@ def main() -> None:
     masks.restore(shared)
     mask_views.restore()
     link.explain()
-    try:
-        target = write(shared.model.name, text) if heads.is_translator(shared.model) else None
-    except LabError as error:
-        st.error(plain(str(error)))
-        return
-    views(shared, text, target.ids if target else None)
+    trained = request_of(shared.model, text)
+    trace_of(trained)
+    views(trained, shared)
 
 
 @st.fragment
-def views(shared: Shared, text: str, target_ids: tuple[int, ...] | None) -> None:
+@in_words
+def views(trained: Request, shared: Shared) -> None:
     """One view at a time; the mask is chosen here, beside the picture."""
     view = masks.view_switch()
-    request = Request(
-        shared.model.name,
-        text,
-        target_ids=target_ids,
-        mask=mask_control.chosen(),
-        off=shared.off,
-        cells=cells.now(shared.model.config),
-    )
-    try:
-        with st.spinner(_("The model reads your sentence …"), show_time=True):
-            run(request.baseline)
-            run(request)
-        DRAW[view](request, shared)
-    except LabError as error:
-        st.error(plain(str(error)))
-        return
+    turned = cells.now(shared.model.config)
+    request = replace(trained, mask=mask_control.chosen(), off=shared.off, cells=turned)
+    trace = trace_of(request)
+    DRAW[view](request, shared)
     link.write()
-    token_notes(run(request))
+    token_notes(trace)
 
 
 main()

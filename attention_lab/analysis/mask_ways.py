@@ -16,7 +16,7 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
     scores = q @ k.mT / sqrt(q.shape[-1])
     masked_scores = scores.masked_fill(~mask, -inf)
     weights = masked_scores.softmax(dim=-1)
-    weights = weights.masked_fill(~mask, 0.0)  # closed rows
+    weights = weights.masked_fill(~mask, 0.0)  # no NaN
     return weights @ v
 
 

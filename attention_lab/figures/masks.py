@@ -14,6 +14,7 @@ from attention_lab.i18n import _
 
 MOST_TICKS = 40
 MOST_POINTS = 64 * 64  # to click on; more make the picture slow
+INK = "#1c2430"  # on both colours, whatever the page behind them
 WRITE_VALUES = 12  # up to so many columns each cell has its value written in it
 
 
@@ -41,19 +42,30 @@ def mask_grid(
 
 
 def written_mask(
-    mask: Bool[np.ndarray, "query key"],
+    mask: Bool[np.ndarray, "row column"],
     rows: Sequence[str],
     columns: Sequence[str],
     values: tuple[str, str] | None = None,
-    height: int | None = None,
+    height: int = 300,
+    names: tuple[str, str] | None = None,
+    titles: tuple[str, str] | None = None,
 ) -> go.Figure:
-    """A mask in the colours of all masks; `values` are what stands in open and in closed cells."""
+    """A mask in the colours of all masks.
+
+    `values` are what stands in open and in closed cells, `names` what the legend calls the two
+    ("" leaves it out), `titles` those of the axes.
+    """
     cells = _cells(mask)
     if values is not None and max(mask.shape) <= WRITE_VALUES:
         text = np.where(mask, values[0], values[1]).tolist()
-        cells |= {"text": text, "texttemplate": "%{text}", "textfont": {"color": "#1c2430"}}
-    high = int(np.clip(90 + 22 * len(rows), 130, 420)) if height is None else height
-    return figure([cells, *_legend()], _layout(rows, columns, high))
+        cells |= {"text": text, "texttemplate": "%{text}", "textfont": {"color": INK}}
+    layout = _layout(rows, columns, height, titles)
+    if all(label.isdecimal() for label in columns):
+        for axis in (layout["xaxis"], layout["yaxis"]):  # numbers need no tilt and few ticks
+            axis |= {"tickangle": 0, "tickmode": "auto", "nticks": 9}
+        if not all(label.isdecimal() for label in rows):
+            layout["yaxis"]["tickmode"] = "array"
+    return figure([cells, *(_legend(names) if names != ("", "") else [])], layout)
 
 
 def _cells(mask: Bool[np.ndarray, "query key"]) -> dict[str, Any]:
@@ -102,14 +114,14 @@ def _marks(turned: Collection[tuple[int, int]]) -> dict[str, Any]:
         "mode": "markers",
         "marker": {"symbol": "diamond-open", "size": 9, "color": scales.ACCENT, "line": line},
         "hoverinfo": "skip",
-        "name": _("turned over by you"),
+        "name": _("turned over"),
         "showlegend": True,
     }
 
 
-def _legend() -> list[dict[str, Any]]:
+def _legend(names: tuple[str, str] | None = None) -> list[dict[str, Any]]:
     """Entries for the colours; a heatmap has none of its own."""
-    names = [(_("may attend"), scales.OPEN), (_("blocked"), scales.MASKED)]
+    titles = names or (_("may attend"), _("blocked"))
     return [
         {
             "type": "scatter",
@@ -120,7 +132,7 @@ def _legend() -> list[dict[str, Any]]:
             "name": name,
             "showlegend": True,
         }
-        for name, colour in names
+        for name, colour in zip(titles, (scales.OPEN, scales.MASKED), strict=True)
     ]
 
 
@@ -135,15 +147,21 @@ def _frame(query: int, key: int) -> dict[str, Any]:
     }
 
 
-def _layout(rows: Sequence[str], columns: Sequence[str], height: int) -> dict[str, Any]:
+def _layout(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    height: int,
+    titles: tuple[str, str] | None = None,
+) -> dict[str, Any]:
+    row_title, column_title = titles or (_("query (looks)"), _("key (is looked at)"))
     x = label_axis(columns, MOST_TICKS) | {
         "tickangle": -60 if len(columns) > 4 else 0,
         "side": "top",
-        "title": {"text": _("key (is looked at)"), "standoff": 10},
+        "title": {"text": column_title, "standoff": 10},
         "range": [-0.5, len(columns) - 0.5],
     }
     y = label_axis(rows, MOST_TICKS) | {
-        "title": {"text": _("query (looks)"), "standoff": 14},
+        "title": {"text": row_title, "standoff": 14},
         "range": [len(rows) - 0.5, -0.5],
     }
     return {

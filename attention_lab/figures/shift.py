@@ -35,9 +35,14 @@ def next_token_bars(found: Sequence[Candidate], names: Sequence[str]) -> go.Figu
         }
         for name, colour, values in sides
     ]
-    x = {"range": [0, 1.12], "tickformat": ".0%", "title": {"text": _("probability of being next")}}
+    most = max((max(each.before, each.after) for each in found), default=1.0)
+    x = {
+        "range": [0, 1.2 * most],
+        "tickformat": ".0%",
+        "title": {"text": _("probability of being next")},
+    }
     y = label_axis(names, MOST_TICKS) | {"range": [len(found) - 0.5, -0.5]}
-    return figure(data, _layout(x, y, 110 + 44 * len(found)))
+    return figure(data, _layout(x, y, 110 + 34 * len(found)))
 
 
 def token_bars(values: Sequence[float], labels: Sequence[str], title: str) -> go.Figure:

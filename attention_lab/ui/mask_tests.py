@@ -18,6 +18,7 @@ from attention_lab.i18n import _
 from attention_lab.model import masks as masks_by_name
 from attention_lab.tokens import Tokens, name_of
 from attention_lab.ui import heads, link
+from attention_lab.ui.asking import ask, trace_of
 from attention_lab.ui.cells import Cell
 from attention_lab.ui.heads import CHART
 from attention_lab.ui.keep import RESULTS
@@ -68,20 +69,22 @@ def closed_row(request: Request, shared: Shared) -> None:
     )
     found = [function(scores, torch.tensor(mask)) for _name, function in ways]
     with right:
-        titles = (_("way"), _("key (is looked at)"), _("weight"))
+        titles = ("", _("key (is looked at)"), _("weight"))
         rows = tuple(name for name, _function in ways)
         values = torch.stack([weights[row] for weights in found]).numpy()
         st.markdown(f"**{plain(_('The weights of “{token}”').format(token=labels[row]))}**")
         figure = draw_matrix(Matrix(values, rows, site.key_tokens.labels, titles), 1.0)
         alt = _("The weights of the closed row in three ways")
         st.plotly_chart(figure, key="closed_ways", config=CHART, alt=alt)
+        lines = []
         for name, weights in zip(rows, found, strict=True):
             text = _("{name}: the row's weights sum to {sum}; numbers of z that are NaN: {nan}")
             nan = int((weights @ v).isnan().sum())
             total = written(weights[row].sum())
-            st.markdown(plain(text.format(name=name, sum=total, nan=nan)))
+            lines.append(plain(text.format(name=name, sum=total, nan=nan)))
+        st.markdown("  \n".join(lines))
         _through_the_model(request, place.part, row)
-        st.code(source(*(function for _name, function in ways)), language="python")
+        st.code(source(*(function for _name, function in ways)), language="python", wrap_lines=True)
 
 
 def _through_the_model(request: Request, part: str, row: int) -> None:
@@ -89,7 +92,7 @@ def _through_the_model(request: Request, part: str, row: int) -> None:
     open_keys = np.flatnonzero(run(request)[_first_site(part)].mask[0, row])
     closing = {Cell(part, row, int(key)) for key in open_keys}
     model = load_model(request.model)
-    trace = run(replace(request, cells=tuple(sorted(set(request.cells) ^ closing))))
+    trace = trace_of(replace(request, cells=tuple(sorted(set(request.cells) ^ closing))))
     broken = int(np.isnan(trace.hidden).sum())
     text = _(
         "Run through all {n} layers of the model with this row closed in each of them, the output "
@@ -113,7 +116,8 @@ def leak_test(request: Request, shared: Shared) -> None:
         if len(tokens) <= first:
             st.info(_("The model has written nothing here that could be changed."))
             return
-        link.restore("place", range(first, len(tokens)), changeable(tokens))
+        middle = changeable(tokens[: max(first + 1, len(tokens) // 2 + 1)])
+        link.restore("place", range(first, len(tokens)), max(first, middle))
         place = int(
             st.selectbox(
                 _("The token that is changed"),
@@ -123,9 +127,10 @@ def leak_test(request: Request, shared: Shared) -> None:
                 format_func=lambda i: f"{i}  {tokens.labels[i]}",
             )
         )
-        found = leak_of(request, stack, place)
+        found = ask(_("The model reads both sentences …"), leak_of, request, stack, place)
         _verdict(request, found, tokens.labels[place], stack)
-        st.code(source(mask_ways.moved_by), language="python")
+        st.latex(r"\Delta_i=\max_d\left|\mathrm{out}_{i,d}(x)-\mathrm{out}_{i,d}(x')\right|")
+        st.code(source(mask_ways.moved_by), language="python", wrap_lines=True)
     with right:
         st.markdown(f"**{plain(_('How far the output of each layer moved'))}**")
         titles = (_("layer"), _("token"), _("largest change"))
@@ -205,15 +210,17 @@ def cost(request: Request, shared: Shared) -> None:
             "all of its cells are closed, so that it computes the share of blocks, not of cells."
         )
         st.markdown(plain(text))
-        st.code(source(mask_cost.blocks_kept), language="python")
+        st.latex(r"\mathrm{cells}=\frac1{n^2}\sum_{i,j}M_{ij}")
+        st.latex(r"\mathrm{block}_{IJ}=\bigvee_{i\in I,\,j\in J}M_{ij}")
+        st.code(source(mask_cost.blocks_kept), language="python", wrap_lines=True)
     with right:
         name, (length, side) = request.mask_at(part), PICTURE
         table = cost_table(name, (len(mask), *LENGTHS))
         shown = table.map(lambda x: "–" if math.isnan(x) else f"{x:.1%}").assign(
             length=table["length"]
         )
-        names = {f"block {n}": _("blocks of {n} × {n}").format(n=n) for n in SIDES}
-        shown = shown.rename(columns={"length": _("tokens"), "cells": _("cells kept"), **names})
+        headings = {f"block {n}": _("blocks of {n} × {n}").format(n=n) for n in SIDES}
+        shown = shown.rename(columns={"length": _("tokens"), "cells": _("cells kept"), **headings})
         st.dataframe(shown, hide_index=True, alt=_("Shares of cells and blocks that are kept"))
         whole = masks_by_name.build(name, torch.ones(length, dtype=torch.bool), length)[0]
         blocks = blocks_kept(whole, side)
@@ -225,7 +232,9 @@ def cost(request: Request, shared: Shared) -> None:
         said = text.format(length=length, side=side, kept=kept, all=blocks.numel())
         st.markdown(plain(said))
         numbers = [str(i) for i in range(len(blocks))]
-        picture = written_mask(blocks.numpy(), numbers, numbers, height=300)
+        names = (_("computed"), _("left out"))
+        titles = (_("block of queries"), _("block of keys"))
+        picture = written_mask(blocks.numpy(), numbers, numbers, names=names, titles=titles)
         st.plotly_chart(picture, key="blocks", config=CHART, alt=said)
         if part.endswith(".cross"):
             text = _("Cross-attention has as many rows as the target; the table has squares.")

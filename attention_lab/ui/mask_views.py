@@ -11,7 +11,7 @@ from attention_lab.analysis import mask_ways
 from attention_lab.analysis.mask_ways import unwanted
 from attention_lab.analysis.numbers import output_shift
 from attention_lab.analysis.padding import PaddedText, PaddingStudy, padding_study
-from attention_lab.clinic.exhibit import Function, pairs, source
+from attention_lab.clinic.exhibit import Function, Matrix, source, written
 from attention_lab.figures.clinic import draw_matrix
 from attention_lab.figures.masks import written_mask
 from attention_lab.i18n import _
@@ -19,6 +19,7 @@ from attention_lab.tracing.edits import mask as mask_edit
 from attention_lab.tracing.record import trace as trace_text
 from attention_lab.tracing.site import Site
 from attention_lab.ui import heads, link, words
+from attention_lab.ui.asking import ask
 from attention_lab.ui.heads import CHART
 from attention_lab.ui.keep import RESULTS
 from attention_lab.ui.markup import plain
@@ -51,12 +52,12 @@ def padding(request: Request, shared: Shared) -> None:
     if len(texts) == 1:
         st.info(_("Type a second sentence: padding fills the shorter one up."))
         return
-    study = study_of(request.model, texts)
+    study = ask(_("The model reads your sentences …"), study_of, request.model, texts)
     _broadcast(study, len(texts))
     _proof(study)
     with st.expander(_("The formula and the code"), icon=":material/function:", expanded=True):
         st.latex(r"M_{b,h,i,j}=\mathrm{real}_{b,j}\wedge\mathrm{own}_{i,j}")
-        st.code(source(mask_ways.padding_mask), language="python")
+        st.code(source(mask_ways.padding_mask), language="python", wrap_lines=True)
 
 
 @RESULTS.kept
@@ -74,12 +75,13 @@ def _broadcast(study: PaddingStudy, n: int) -> None:
     names = [_("sentence {i}").format(i=i) for i in range(n)]
     with parts[0]:
         st.markdown(_("**Padding:** `({n}, 1, 1, {length})`").format(n=n, length=length))
-        picture = written_mask(study.padding[:, 0, 0], names, numbers, height=150 + 24 * n)
+        titles = ("", _("key (is looked at)"))
+        picture = written_mask(study.padding[:, 0, 0], names, numbers, height=300, titles=titles)
         st.plotly_chart(picture, key="real", config=CHART, alt=_("The padding mask of the batch"))
         st.caption(_("batch, 1, 1, key: one row a sentence, the same for all heads and queries."))
     with parts[1]:
         st.markdown(_("**The model’s own:** `({length}, {length})`").format(length=length))
-        picture = written_mask(study.own, numbers, numbers, height=300)
+        picture = written_mask(study.own, numbers, numbers)
         st.plotly_chart(picture, key="own", config=CHART, alt=_("The model's own mask"))
         st.caption(_("query, key: the same for all sentences and heads."))
     with parts[2]:
@@ -95,7 +97,7 @@ def _broadcast(study: PaddingStudy, n: int) -> None:
             label_visibility="collapsed",
         )
         chosen = study.texts[row or 0]
-        picture = written_mask(study.both[row or 0, 0], chosen.labels, chosen.labels, height=300)
+        picture = written_mask(study.both[row or 0, 0], chosen.labels, chosen.labels, height=340)
         alt = _("The mask of one sentence, the same for all heads")
         st.plotly_chart(picture, key="both", config=CHART, alt=alt)
         text = _("batch, head, query, key; here one sentence, the same for all {h} heads.")
@@ -140,8 +142,8 @@ def _row(number: int, each: PaddedText) -> dict[str, object]:
         _("sentence"): number,
         _("tokens"): each.n_real,
         _("padding"): len(each.labels) - each.n_real,
-        _("off, with the padding mask"): f"{each.off_masked:.1e}",
-        _("off, without it"): f"{each.off_unmasked:.1e}",
+        _("off, with the padding mask"): written(each.off_masked),
+        _("off, without it"): written(each.off_unmasked),
         _("attention to padding, without it"): f"{each.on_padding:.1%}",
     }
 
@@ -200,18 +202,22 @@ def _four_ways(mask: np.ndarray, site: Site) -> None:
             ),
         ),
     )
-    for number, (column, (title, values, users)) in enumerate(
-        zip(st.columns(4, gap="small"), ways, strict=True)
-    ):
-        with column:
+    columns_of_page = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
+    for number, (place, way) in enumerate(zip(columns_of_page, ways, strict=True)):
+        title, values, users = way
+        with place:
             st.markdown(f"**{plain(title)}**")
-            picture = written_mask(few, rows, columns, values, height=270)
+            picture = written_mask(few, rows, columns, values, 270, ("", ""), ("", ""))
             alt = _("The mask in the convention {title}").format(title=title)
             st.plotly_chart(picture, key=f"way_{number}", config=CHART, alt=alt)
             st.caption(plain(users))
-    text = _("The first {n} tokens. Green cells are open in all four pictures: it is one mask.")
+    text = _(
+        "The first {n} tokens. Green is open, grey is closed, in all four pictures alike: it is "
+        "one mask."
+    )
     st.caption(text.format(n=min(FEW, len(rows))))
-    st.code(source(mask_ways.in_all_ways), language="python")
+    st.latex(r"\mathrm{softmax}\left(S+M\right),\qquad M_{ij}=0\ \text{or}\ -\infty")
+    st.code(source(mask_ways.in_all_ways), language="python", wrap_lines=True)
 
 
 def _mix_up(request: Request, name: str, mask: np.ndarray, site: Site, head: int) -> None:
@@ -234,17 +240,13 @@ def _mix_up(request: Request, name: str, mask: np.ndarray, site: Site, head: int
     for column, (title, function) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:
             st.markdown(f"**{plain(title)}**")
-            st.code(source(function), language="python")
+            st.code(source(function), language="python", wrap_lines=True)
             found = function(scores, is_open)
-            closed = ~is_open & (found == 0)
-            matrix = pairs(site.query_tokens.labels, found, closed)
-            matrix = type(matrix)(
-                matrix.values,
-                matrix.rows,
-                site.key_tokens.labels,
-                matrix.titles,
-                closed=matrix.closed,
-                closed_title=matrix.closed_title,
+            closed = (~is_open & (found == 0)).numpy()
+            titles = (_("query (looks)"), _("key (is looked at)"), _("weight"))
+            tokens = (site.query_tokens.labels, site.key_tokens.labels)
+            matrix = Matrix(
+                found.numpy(), *tokens, titles, closed=closed, closed_title=_("weight 0")
             )
             alt = _("Attention weights, {title}").format(title=title)
             key = f"mix_{function.__name__}"

@@ -14,6 +14,7 @@ from attention_lab.model import masks
 from attention_lab.tokens import name_of
 from attention_lab.tracing.trace import Trace
 from attention_lab.ui import cells, detail, heads, link, words
+from attention_lab.ui.asking import ask
 from attention_lab.ui.cells import Cell
 from attention_lab.ui.heads import CHART, Place
 from attention_lab.ui.markup import plain
@@ -77,11 +78,12 @@ def edit(request: Request, shared: Shared) -> None:
     trace, baseline = run(request), run(request.baseline)
     with left:
         mask_control()
+        st.markdown(f"**{plain(_('The mask: click a cell to turn it over'))}**")
         grid(request, trace, place)
     with right:
         weights(request, trace, baseline, place)
-    if request.is_changed:
-        output(request, trace, baseline)
+        if request.is_changed:
+            output(request, trace, baseline)
     code(request, place)
 
 
@@ -108,10 +110,11 @@ def grid(request: Request, trace: Trace, place: Place) -> None:
     )
     if mask.size > MOST_POINTS:
         st.caption(_("This sentence is too long to click its cells; choose one here instead."))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True):
         query = token_picker("query", _("Query"), rows)
         key = token_picker("key", _("Key"), columns)
-        is_open = bool(mask[query, key])
+    is_open = bool(mask[query, key])
+    with st.container(horizontal=True):
         st.button(
             _("Close this cell") if is_open else _("Open this cell"),
             key="turn",
@@ -119,22 +122,17 @@ def grid(request: Request, trace: Trace, place: Place) -> None:
             on_click=cells.turn,
             args=(config, Cell(place.part, query, key)),
         )
-    _undo(request, trace, place, len(turned))
-
-
-def _undo(request: Request, trace: Trace, place: Place, n_turned: int) -> None:
-    """What was changed, and the ways back."""
-    with st.container(horizontal=True):
         if request.cells:
-            st.button(
-                _("Undo all cell edits"),
-                key="undo",
-                icon=":material/undo:",
-                on_click=cells.turn_all_back,
-            )
+            text = _("Undo all cell edits")
+            st.button(text, key="undo", icon=":material/undo:", on_click=cells.turn_all_back)
         if request.is_changed:
             text = _("Put everything back")
             st.button(text, key="back", icon=":material/restart_alt:", on_click=put_back)
+    _notes(request, trace, place, len(turned))
+
+
+def _notes(request: Request, trace: Trace, place: Place, n_turned: int) -> None:
+    """What of the choice does nothing here."""
     here = sum(cell.part == place.part for cell in request.cells)
     if here > n_turned:
         text = _("{n} turned cells lie outside of this sentence and do nothing.")
@@ -177,9 +175,10 @@ def weights(request: Request, trace: Trace, baseline: Trace, place: Place) -> No
 
 def output(request: Request, trace: Trace, baseline: Trace) -> None:
     """What the change did to what the model puts out."""
-    st.markdown(f"#### {_('What became of the output')}")
+    st.markdown(f"**{plain(_('What became of the output'))}**")
     if trace.target_tokens is not None:
-        before, after = write(request.model, request.text), write_changed(request)
+        before = write(request.model, request.text)
+        after = ask(_("The model writes under this mask …"), write_changed, request)
         text = _("Its translation before: {before}")
         st.markdown(plain(text.format(before=before.text or "—")))
         st.markdown(plain(_("and under this mask: {after}").format(after=after.text or "—")))
@@ -192,6 +191,10 @@ def output(request: Request, trace: Trace, baseline: Trace) -> None:
     found = next_tokens(baseline, trace)
     if found:
         names = [name_of(trace.model.tokenizer, each.id) for each in found]
+        names = [  # " I" and "I" are two tokens of one name
+            f"{name} ({each.id})" if names.count(name) > 1 else name
+            for name, each in zip(names, found, strict=True)
+        ]
         alt = _("The likeliest next tokens before and after, as bars")
         st.plotly_chart(next_token_bars(found, names), key="next", config=CHART, alt=alt)
     else:
@@ -216,4 +219,8 @@ def code(request: Request, place: Place) -> None:
         with right:
             name = request.mask_at(place.part)
             used = [kind for kind in CODE if kind in name]
-            st.code(source(*[CODE[kind] for kind in used[:1]], attend), language="python")
+            st.code(
+                source(*[CODE[kind] for kind in used[:1]], attend),
+                language="python",
+                wrap_lines=True,
+            )
