@@ -128,6 +128,11 @@ class Tab:
             return None
         raise LostError("The server did not come back.")
 
+    @property
+    def is_fragment_run(self) -> bool:
+        """Whether the last run drew a part of the page only."""
+        return bool(self._fragments)
+
     async def close(self) -> None:
         """Close the tab."""
         if self._reader:
