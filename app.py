@@ -21,6 +21,7 @@ pages = [
     st.Page("pages/explore.py", title=_("Explore"), icon=":material/grid_on:", default=True),
     st.Page("pages/steps.py", title=_("Step by step"), icon=":material/footprint:"),
     st.Page("pages/heads.py", title=_("Heads"), icon=":material/category_search:"),
+    st.Page("pages/positions.py", title=_("Positions"), icon=":material/pin:"),
     st.Page("pages/masks.py", title=_("Masks"), icon=":material/grid_off:"),
     st.Page("pages/architecture.py", title=_("Architecture"), icon=":material/account_tree:"),
     st.Page("pages/translate.py", title=_("Translate"), icon=":material/translate:"),

@@ -82,12 +82,20 @@ class OutputShift:
     next_after: int | None
 
 
+def cosines(
+    a: Float[np.ndarray, "position d"], b: Float[np.ndarray, "position d"]
+) -> Float[np.ndarray, " position"]:
+    """The cosine similarity of each row of `a` with the same row of `b`, in float64."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    found: np.ndarray = (a * b).sum(axis=1) / np.maximum(norms, 1e-30)
+    return found
+
+
 def output_shift(before: Trace, after: Trace) -> OutputShift:
     """Compare the outputs of two runs on the same tokens."""
-    a, b = before.hidden.astype(np.float64), after.hidden.astype(np.float64)
-    norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    cosine = float(((a * b).sum(axis=1) / np.maximum(norms, 1e-30)).min())
-    largest = float(np.abs(a - b).max())
+    cosine = float(cosines(before.hidden, after.hidden).min())
+    largest = float(np.abs(before.hidden.astype(np.float64) - after.hidden).max())
     p, q = next_token(before), next_token(after)
     if p is None or q is None:
         return OutputShift(largest, cosine, None, None, None)

@@ -6,16 +6,6 @@ import plotly.graph_objects as go
 from attention_lab.figures import scales
 from attention_lab.i18n import _
 
-# Okabe and Ito's colours for colour-blind eyes, each with a dash of its own.
-LOOKS = (
-    ("#0072b2", "solid"),
-    ("#d55e00", "solid"),
-    ("#cc79a7", "dash"),
-    ("#e69f00", "dash"),
-    ("#009e73", "dot"),
-    ("#56b4e9", "dashdot"),
-)
-
 
 def growth_curves(table: pd.DataFrame, names: dict[str, str], length: int) -> go.Figure:
     """A line a column of `table` (index: length), and a mark at this text's length."""
@@ -30,7 +20,7 @@ def growth_curves(table: pd.DataFrame, names: dict[str, str], length: int) -> go
             "line": {"color": colour, "dash": dash, "width": 2.5},
             "hovertemplate": "%{x}: %{y:.4s}<extra>" + names[part] + "</extra>",
         }
-        for part, (colour, dash) in zip(map(str, table), LOOKS, strict=False)
+        for part, (colour, dash) in zip(map(str, table), scales.LINES, strict=False)
     ]
     mark = {
         "type": "line",

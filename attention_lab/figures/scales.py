@@ -16,6 +16,16 @@ OPEN = "#35b779"  # a cell that a mask leaves open
 PLAIN = "#4c78a8"
 MONOSPACE = "Source Code Pro, monospace"  # Streamlit serves it itself
 
+# Okabe and Ito's colours for colour-blind eyes, each with a dash of its own.
+LINES = (
+    ("#0072b2", "solid"),
+    ("#d55e00", "solid"),
+    ("#cc79a7", "dash"),
+    ("#e69f00", "dash"),
+    ("#009e73", "dot"),
+    ("#56b4e9", "dashdot"),
+)
+
 
 def bar(title: str) -> dict[str, Any]:
     """A colour bar under the picture, with the name of what it measures."""

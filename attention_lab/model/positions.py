@@ -13,14 +13,21 @@ from attention_lab.i18n import _
 def sinusoidal(
     positions: Int[Tensor, " position"], d_model: int
 ) -> Float[Tensor, "position d_model"]:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same.
+    """`sinusoidal_exact` in float32, as the model adds it."""
+    return sinusoidal_exact(positions, d_model).float()
 
-    "Attention Is All You Need", section 3.5. Computed in float64, returned in float32.
+
+def sinusoidal_exact(
+    positions: Int[Tensor, " position"], d_model: int
+) -> Float[Tensor, "position d_model"]:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same, in float64.
+
+    "Attention Is All You Need", section 3.5.
     """
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
     angle = positions[:, None].double() / 10_000 ** (even / d_model)  # position × d_model/2
     table = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-    return table[:, :d_model].float()  # an odd d_model ends with a sine
+    return table[:, :d_model]  # an odd d_model ends with a sine
 
 
 def rotary_angles(

@@ -4,6 +4,14 @@ from attention_lab.i18n import _
 
 FIRST = "The animal didn't cross the street because it was too tired."
 
+# Sentence → the same words in another order, with another meaning.
+REORDERED = {
+    FIRST: "The street didn't cross the animal because it was too tired.",
+    "猫追老鼠": "老鼠追猫",
+    "老鼠追猫": "猫追老鼠",
+    "The dog chased the cat.": "The cat chased the dog.",
+}
+
 # (layer, head) where "it" looks at "animal"
 FOCUS: dict[str, tuple[int, int]] = {
     "minilm": (3, 1),

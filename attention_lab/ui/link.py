@@ -58,7 +58,7 @@ def restore_list(key: str, options: Sequence[str]) -> list[str]:
                 message = _(
                     "The link asks for {key} = {asked}, which there is not: it is left out."
                 )
-                _complain(message.format(key=key, asked=value[:80]))
+                complain(message.format(key=key, asked=value[:80]))
         st.session_state[key] = list(dict.fromkeys(asked))
     return list(_put(key, [value for value in st.session_state[key] if value in known], []))
 
@@ -101,10 +101,11 @@ def explain() -> None:
 
 def _not_possible(key: str, asked: str, used: str) -> None:
     message = _("The link asks for {key} = {asked}, which is not possible here: {used} is used.")
-    _complain(message.format(key=key, asked=asked[:80], used=used))
+    complain(message.format(key=key, asked=asked[:80], used=used))
 
 
-def _complain(problem: str) -> None:
+def complain(problem: str) -> None:
+    """Something in the link could not be used: said once, by `explain`."""
     st.session_state.setdefault(_PROBLEMS, []).append(problem)
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from attention_lab.analysis.similarity import Similarity
-from attention_lab.figures.growth import LOOKS, growth_curves
+from attention_lab.figures.growth import growth_curves
+from attention_lab.figures.scales import LINES
 from attention_lab.figures.head_grid import head_grid
 from attention_lab.figures.similarity import similarity_map
 from tests.figures.helpers import read
@@ -63,6 +64,6 @@ def test_curves_have_a_look_each_and_this_text_is_marked() -> None:
     figure = read(growth_curves(table, {part: part.upper() for part in parts}, 7))
     assert [line["name"] for line in figure["data"]] == ["A", "B", "C", "D", "E", "F"]
     looks = {(line["line"]["color"], line["line"]["dash"]) for line in figure["data"]}
-    assert len(looks) == len(LOOKS) == 6
+    assert len(looks) == len(LINES) == 6
     assert figure["data"][0]["x"].tolist() == [1, 10, 20]
     assert figure["layout"]["shapes"][0]["x0"] == 7
