@@ -31,7 +31,11 @@ def inside(folder: Path, name: str) -> Path:
     allowed = [folder.resolve()]
     if folder.resolve().parent.name == "snapshots":
         allowed.append(folder.resolve().parent.parent / "blobs")
-    if not any(path.resolve().is_relative_to(place) for place in allowed):
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError) as error:  # links that lead to each other
+        raise _unreadable(name, error) from error
+    if not any(real.is_relative_to(place) for place in allowed):
         message = _("The model's {name} is a link out of its folder; put the file itself there.")
         raise ModelError(message.format(name=name))
     if not path.is_file():

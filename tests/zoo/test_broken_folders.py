@@ -47,6 +47,13 @@ def change_tensors(folder: Path, change: Callable[[dict[str, torch.Tensor]], obj
     save_file(tensors, folder / "model.safetensors")
 
 
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_link_to_itself_is_refused(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    (folder / name).symlink_to(name)
+    refused(folder, name)
+
+
 def test_a_missing_parameter_is_named(folder: Path) -> None:
     change_tensors(folder, lambda tensors: tensors.pop("model.layers.1.mlp.up_proj.weight"))
     refused(folder, r"lack the parameter layers\.1\.mlp\.up_proj\.weight")
