@@ -20,8 +20,7 @@ def unturned(trace: Trace, site: str, head: int, query: int, key: int) -> tuple[
     Where the run had no rotary positions they were not turned, and are given as they are.
     """
     found, config = trace[site], trace.model.config
-    group = head * config.n_kv_heads // config.n_heads
-    pair = ((found.q[head, query], query), (found.k[group, key], key))
+    pair = ((found.q[head, query], query), (found.k[head, key], key))
     q, k = (torch.tensor(vector) for vector, _place in pair)
     if trace.position != "rotary":
         return q, k

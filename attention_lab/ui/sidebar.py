@@ -26,12 +26,17 @@ class Shared:
     off: tuple[str, ...]
 
 
+def available() -> list[str]:
+    """The models that can be chosen, the first choice first."""
+    return [name for name in FIRST_CHOICE if store.is_here(name)]
+
+
 def sidebar(mask: bool = True) -> Shared | None:
     """Draw the shared controls. None, with a message on the page, when no model can be used.
 
     Without `mask` the page draws the control of the mask itself, see `mask_control`.
     """
-    here = [name for name in FIRST_CHOICE if store.is_here(name)]
+    here = available()
     missing = [name for name in FIRST_CHOICE if name not in here and not entry(name).is_bundled]
     if not here:
         st.info(_("No model is here yet. Pull one to begin; it stays for later."))

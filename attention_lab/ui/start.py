@@ -1,25 +1,74 @@
 """What the server does once, before the first page."""
 
 import gc
+import pkgutil
 import socket
+import threading
 from contextlib import suppress
+from importlib import import_module
 
-import plotly.graph_objects as go
 import streamlit as st
-import torch
 from streamlit.runtime.pages_manager import PagesManager
 
+from attention_lab import ui
 from attention_lab.config import Limits
+from attention_lab.errors import InputError, LabError
+from attention_lab.i18n import _
+from attention_lab.ui.log import leave_texts_out
+from attention_lab.ui.markup import plain
+
+_preparing, _is_ready = threading.Lock(), threading.Event()
+
+
+def start_server() -> None:
+    """Before the first page: check the limits, and wait until everything is imported."""
+    try:
+        Limits.from_environment()
+    except InputError as error:
+        st.error(plain(str(error)))
+        st.stop()
+    if not _is_ready.is_set():
+        with st.spinner(_("The server is starting …"), show_time=True):
+            prepare()
+    _finish()
+
+
+def warm_up() -> None:
+    """While the server starts and the page loads in the browser: all imports, the first model."""
+    prepare()
+    from attention_lab.ui import examples, runs, sidebar
+
+    with suppress(LabError):  # a page will tell
+        name = next(iter(sidebar.available()), None)
+        if name is not None:
+            runs.run(runs.Request(name, examples.FIRST))
+
+
+def prepare() -> None:
+    """Import all that pages use, once; others wait here meanwhile.
+
+    Two threads that import PyTorch at the same time could see halves of it. Plotly's classes load
+    lazily and not safely for threads, so one of each in use is made here.
+    """
+    with _preparing:
+        if _is_ready.is_set():
+            return
+        leave_texts_out()
+        gc.disable()  # what imports make stays: looking for garbage in it is a tenth of their time
+        for module in pkgutil.iter_modules(ui.__path__):
+            import_module(f"{ui.__name__}.{module.name}")
+        import plotly.graph_objects as go
+        import torch
+
+        torch.set_num_threads(Limits.from_environment().threads)
+        go.Figure({"data": [{"type": "heatmap"}, {"type": "scatter"}, {"type": "bar"}]})
+        gc.enable()
+        _is_ready.set()
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def start_server() -> None:
-    """Check the limits, and leave what the imports made out of every later garbage collection.
-
-    Plotly's classes load lazily and not safely for threads, so one of each in use is made here.
-    """
-    torch.set_num_threads(Limits.from_environment().threads)
-    go.Figure({"data": [{"type": "heatmap"}, {"type": "scatter"}, {"type": "bar"}]})
+def _finish() -> None:
+    """Once the server listens. What there is by now is left out of every later collection."""
     send_at_once()
     gc.collect()
     gc.freeze()
