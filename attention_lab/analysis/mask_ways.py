@@ -65,5 +65,5 @@ def unwanted(
 ) -> tuple[float, int]:
     """The share of all attention on cells that the mask closes, and the rows that are NaN."""
     broken = int(weights.isnan().any(dim=-1).sum())
-    finite = weights.nan_to_num(0.0)
+    finite = weights.nan_to_num(0.0).double()
     return float(finite[~mask].sum() / finite.sum().clamp_min(1e-30)), broken
