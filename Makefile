@@ -9,15 +9,16 @@ PULL := $(BIN)/python -m attention_lab models pull $(MODELS)
 # A stamp's name carries its requirements' checksum: a change installs anew, anything else does not.
 RUN := $(VENV)/run-$(shell cat requirements.txt | cksum | cut -d ' ' -f 1)
 BENCH := $(VENV)/bench/ready
+AUDIT := $(VENV)/audit/ready
 DEV := $(VENV)/dev-$(shell cat requirements.txt requirements-dev.txt | cksum | cut -d ' ' -f 1)
 
-.PHONY: run test check test-unit test-browser test-slow pulled format image check-image clean
-.PHONY: bench-capture bench-picture bench-page bench-room bench-soak bench-hostile
+.PHONY: run test check test-unit test-browser test-slow pulled format image check-image lock audit clean
+.PHONY: bench-capture bench-picture bench-page bench-start bench-room bench-soak bench-hostile
 .DELETE_ON_ERROR:
 
 run: $(RUN)
 	@$(PULL) || echo "Not every model could be pulled; the app starts with those that are there."
-	$(BIN)/python -m streamlit run app.py --server.address=$(ADDRESS) --server.port=$(PORT)
+	$(BIN)/python -m attention_lab.ui.serve --server.address=$(ADDRESS) --server.port=$(PORT)
 
 test: check test-unit test-browser
 
@@ -48,14 +49,22 @@ bench-capture bench-picture bench-page: bench-%: $(BENCH) pulled
 	$(VENV)/bench/bin/python -m benchmarks.$*
 
 # OPTIONS="--people 40 --minutes 2", for example.
-bench-room bench-soak bench-hostile: bench-%: $(DEV) pulled
+bench-start bench-room bench-soak bench-hostile: bench-%: $(DEV) pulled
 	$(BIN)/python -m benchmarks.$* $(OPTIONS)
 
 image:
 	docker build -t attention-lab .
 
-check-image:
+check-image: $(DEV)
 	bash deploy/check-image.sh
+
+# The packages of the image with their hashes; after every change of requirements.txt.
+lock: $(AUDIT)
+	$(VENV)/audit/bin/python scripts/lock.py --quiet $$($(BIN)/python scripts/torch_index.py)
+
+# Known vulnerabilities of what the image installs, where the database answers.
+audit: $(AUDIT)
+	$(VENV)/audit/bin/python scripts/audit.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -65,6 +74,11 @@ $(BENCH): $(DEV) benchmarks/requirements.txt
 	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
 	    "$$($(VENV)/bench/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/parent.pth"
 	$(VENV)/bench/bin/python -m pip install -r requirements-dev.txt -r benchmarks/requirements.txt
+	touch $@
+
+$(AUDIT): $(BIN)/python
+	$(BIN)/python -m venv --clear $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install uv==0.13.8 pip-audit==2.10.1
 	touch $@
 
 $(BIN)/python:

@@ -14,7 +14,6 @@ st.set_page_config(
     initial_sidebar_state=300,
     menu_items={"About": "Attention Lab, Apache-2.0"},  # with it the menu offers light and dark
 )
-start_server()
 use_style()
 come_back()
 pages = [
@@ -27,4 +26,6 @@ pages = [
     st.Page("pages/translate.py", title=_("Translate"), icon=":material/translate:"),
     st.Page("pages/clinic.py", title=_("Clinic"), icon=":material/healing:"),
 ]
-st.navigation(pages).run()
+page = st.navigation(pages)  # drawn while the server is still starting
+start_server()
+page.run()

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUMS = (os.environ.get("CHROMIUM", "chromium"), "chromium-browser", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -32,13 +32,21 @@ CHANGE = """async (step) => {
 
 
 @contextmanager
-def pages(urls: dict[str, str]) -> Iterator[dict[str, Page]]:
-    """Each URL in a context of its own, with its pictures drawn. Raises `RuntimeError`."""
+def chromium() -> Iterator[Browser]:
+    """The browser of this machine. Raises `RuntimeError` without one."""
     found = next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if found is None:
         raise RuntimeError("Chromium is needed: install it, or name it in the variable CHROMIUM.")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def pages(urls: dict[str, str]) -> Iterator[dict[str, Page]]:
+    """Each URL in a context of its own, with its pictures drawn. Raises `RuntimeError`."""
+    with chromium() as browser:
         opened = {}
         for name, url in urls.items():
             size = {"width": 1280, "height": 800}
@@ -48,7 +56,6 @@ def pages(urls: dict[str, str]) -> Iterator[dict[str, Page]]:
                 timeout=120_000
             )
         yield opened
-        browser.close()
 
 
 def change_head(page: Page, up: bool) -> float:

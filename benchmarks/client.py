@@ -29,9 +29,11 @@ class Session(AbstractContextManager["Session"]):
     ) -> None:
         self._socket.close()
 
-    def open(self) -> float:
-        """The first run of the page, in milliseconds."""
-        return self._run(BackMsg())
+    def open(self, link: str = "") -> float:
+        """The first run of the page, in milliseconds; `link` is what stands behind the "?"."""
+        message = BackMsg()
+        message.rerun_script.query_string = link
+        return self._run(message)
 
     def change(self, label: str, value: int | str) -> float:
         """Give the widget whose label starts so a value; milliseconds until the run is over."""

@@ -25,11 +25,16 @@ SCRIPTS = {PAGE: "app.py", BARE: "benchmarks/bare_page.py"}
 SENTENCE = "The animal didn't cross the street because it was too tired, {n} times."
 
 
+def free_address() -> str:
+    """Of a server that is about to start, e.g. "127.0.0.1:8501"."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
 @contextmanager
 def served(script: str, count: Path) -> Iterator[str]:
     """The address of `script`, served until the end; `count` gets a byte a forward pass."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = free_address()
     host, port = address.split(":")
     options = [f"--server.port={port}", f"--server.address={host}", "--server.headless=true"]
     command = [sys.executable, "-m", "benchmarks.serve", str(count), script, *options]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attention_lab.errors import ModelError
 from attention_lab.i18n import _
-from attention_lab.zoo import folder, native, sources, store
+from attention_lab.zoo import folder, native, store
 from attention_lab.zoo.loaded import Model
 from attention_lab.zoo.registry import ENTRIES
 
@@ -24,6 +24,8 @@ def load(name_or_path: str | Path) -> Model:
     if path is not None:
         return _from_folder(path, path.name)
     if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name):
+        from attention_lab.zoo import sources  # imports a lot, and few ask the hub
+
         return _from_folder(sources.hub_folder(name, store.home() / "hub"), name)
     message = _(
         "There is no model {name!r}; allowed: {allowed}, a folder with config.json, "

@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 
 from attention_lab.errors import ModelError, SourceError
 from attention_lab.i18n import _
-from attention_lab.zoo import folder, gguf_llama, native, sources
+from attention_lab.zoo import folder, native
 from attention_lab.zoo.registry import ASSETS, Entry, Hub, Wheel, entry
 
 LOCK_SECONDS = 900  # how long a pull waits for another pull of the same model
@@ -115,6 +115,8 @@ def remove(name: str) -> None:
 
 def _make(chosen: Entry, work: Path, watcher: Watcher) -> Path:
     """A finished folder, made from the first source that gives the files."""
+    from attention_lab.zoo import sources  # imports a lot, and only who pulls needs it
+
     failures: list[str] = []
     for source in chosen.sources:
         fetched = work / f"fetched-{len(failures)}"
@@ -143,6 +145,8 @@ def _convert(
     said = describe(source)
     found = sorted(fetched.glob("*.gguf"))
     if found:
+        from attention_lab.zoo import gguf_llama  # the same
+
         parts = gguf_llama.convert(found[0], said, progress)
     else:
         parts = folder.convert(fetched, said, progress)
