@@ -53,10 +53,12 @@ def heads_and_detail(request: Request, shared: Shared) -> None:
             view = detail.change_switch() if request.is_changed else "after"
         shown, bound = detail.shown_panel(trace, baseline, place, (stage, combine, hide), view)
         link.write()
-        words.conditions(request, view, hide, place)
+        with st.container():  # or a caption more would move the picture: hidden for a moment
+            words.conditions(request, view, hide, place)
         detail.large_picture(shown, bound, place, combine)
-        if request.is_changed:
-            words.what_moved(output_shift(baseline, trace), shared.model)
+        with st.container():
+            if request.is_changed:
+                words.what_moved(output_shift(baseline, trace), shared.model)
         detail.off_switches(place, shared.off)
         detail.numbers(shown, place)
     token_notes(trace)
