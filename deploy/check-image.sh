@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 work=${CHECK_IMAGE_DIR:-/tmp/check-image}
 image=attention-lab port=${PORT:-8511} name=attention-lab-check
-python=${PYTHON:-.venv/bin/python}
+python=.venv/bin/python
 engine='' index='' torch_index='' stands_in='' passed=0 failed=0 skipped=0
 mkdir -p "$work"
 

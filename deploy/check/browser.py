@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import expect, sync_playwright
 
-PAGES = ("Step by step", "Heads", "Architecture", "Translate", "Clinic")
 PATIENCE = 180_000  # milliseconds: two cores, and three replicas that load their models
 
 
@@ -29,6 +28,7 @@ class Browser(AbstractContextManager["Browser"]):
         self._problems: list[str] = []
         self._page.on("pageerror", lambda error: self._problems.append(str(error)))
         self._page.on("console", self._listen)
+        self._page.on("request", self._follow)
         self._open(word)
 
     def __exit__(
@@ -52,8 +52,9 @@ class Browser(AbstractContextManager["Browser"]):
         box.fill(f"{self._word} again")
         box.press("Enter")
         self._page.wait_for_url("**again**")
-        for name in PAGES:
-            self._page.get_by_role("link", name=name, exact=True).click()
+        menu = self._page.get_by_role("navigation", name="App pages").get_by_role("link")
+        for link in menu.all():
+            link.click()
             self._page.wait_for_load_state("networkidle")
             expect(self._page.get_by_role("heading", level=1)).to_be_visible()
             expect(self._page.get_by_test_id("stStatusWidget")).to_have_count(0)
@@ -88,3 +89,7 @@ class Browser(AbstractContextManager["Browser"]):
     def _listen(self, message: Any) -> None:
         if "Content Security Policy" in message.text or "Refused" in message.text:
             self._problems.append(message.text)
+
+    def _follow(self, request: Any) -> None:
+        if not request.url.startswith((f"http://{self._address}/", "data:", "blob:")):
+            self._problems.append(f"something is fetched from outside: {request.url}")

@@ -13,6 +13,9 @@ from collections.abc import Callable
 
 from browser import Browser
 from person import Person
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+from websockets.typing import Origin
 
 HEADERS = {
     "content-security-policy": "default-src 'self'",
@@ -65,6 +68,18 @@ def check_headers(address: str) -> None:
             if (status := person.get(f"{prefix}_stcore/{name}")[0]) != 404:
                 fail(f"{prefix}_stcore/{name} answers {status}")
     say(f"closed: {', '.join(CLOSED)}, under every path")
+
+
+def check_origin(address: str) -> None:
+    """A page of another site cannot open a session in a visitor's browser."""
+    stream = f"ws://{address}/_stcore/stream"
+    connect(stream, origin=Origin(f"http://{address}"), open_timeout=60).close()
+    try:
+        connect(stream, origin=Origin("http://elsewhere.example"), open_timeout=60).close()
+    except InvalidStatus as error:
+        say(f"a WebSocket from another site's page is refused ({error.response.status_code})")
+    else:
+        fail("a WebSocket from another site's page is accepted")
 
 
 def check_sticky(people: list[Person]) -> None:
@@ -167,6 +182,7 @@ def main() -> None:
     """All of it, in order."""
     address, prefix = sys.argv[1:]
     check_headers(address)
+    check_origin(address)
     people = [Person(address, f"zebra{n}x") for n in range(PEOPLE)]
     check_sticky(people)
     check_room(address)

@@ -2,11 +2,14 @@
 
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from attention_lab.config import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -56,10 +59,12 @@ def test_the_replicas_are_those_that_nginx_knows() -> None:
     assert len(secrets) == 1
 
 
-def test_the_settings_are_passed_on_by_both() -> None:
+def test_every_limit_is_passed_on_by_both() -> None:
     one = services("compose.yaml")["app"]["environment"]
     many = services("deploy/replicas/compose.yaml")["app1"]["environment"]
     assert set(one) == set(many) - {"STREAMLIT_SERVER_COOKIE_SECRET"}
+    limits = {f"ATTENTION_LAB_{field.name.upper()}" for field in fields(Limits)}
+    assert set(one) == limits | {"STREAMLIT_SERVER_ALLOWED_HOSTS"}
 
 
 def test_versions_agree() -> None:
