@@ -12,18 +12,20 @@ from typing import Any
 import typer
 from streamlit.proto.Element_pb2 import Element
 
+from benchmarks.crowd.folders import folder_problems
 from benchmarks.crowd.odd import Case, cases
 from benchmarks.crowd.server import Server
 from benchmarks.crowd.tab import LostError, Run, Tab
 from benchmarks.measure import report
 
 # What Plotly reads as markup and the app writes itself.
-OWN = re.compile(r"<extra></extra>|<br>|<b>\+</b>|</?span(?: style='font-size:\d\dpx')?>")
+OWN = re.compile(r"<extra></extra>|<br>|<b>[+×\d ]+</b>|</?span(?: style='font-size:\d\dpx')?>")
 # What Streamlit's Markdown would make something of; the app escapes all of a user's text.
 LIVE = re.compile(
     r"(?<!\\)<\s*(?:script|img|svg|iframe|style|a\b|b\b|base|meta|input|details)|(?<!\\)!\["
     r"|\]\(\s*(?:javascript|https?:)|(?<!\\):(?:material/home|smile|rainbow)"
 )
+FOLDERS = 10  # one input of so many is a broken model folder
 SHOWN = ("plotly_chart", "alert", "arrow_data_frame", "data_frame", "code")
 
 
@@ -115,8 +117,10 @@ def main(n: int = 5_000, seed: int = 0, at_once: int = 4) -> None:
         with Server(Path(folder) / "log") as server:
             asyncio.run(server.wait())
             asyncio.run(attempt(server.address, Case("first visit", "")))
-            trials = asyncio.run(attempts(server.address, cases(n, seed), at_once))
+            inputs = cases(n - n // FOLDERS, seed)
+            trials = asyncio.run(attempts(server.address, inputs, at_once))
         logged = server.logged
+        folders = folder_problems(n // FOLDERS, seed, Path(folder))
     rows = []
     for kind in sorted({trial.case.kind for trial in trials}):
         same = [trial for trial in trials if trial.case.kind == kind]
@@ -132,13 +136,15 @@ def main(n: int = 5_000, seed: int = 0, at_once: int = 4) -> None:
                 "slowest, ms": max(trial.ms for trial in same),
             }
         )
+    rows.append({"kind": "model folder", "n": n // FOLDERS, "tracebacks": len(folders)})
     bad = [trial for trial in trials if trial.problems]
     notes = [f"Tracebacks in the server's log: {logged.count('Traceback')}"]
     notes += [f"{ascii(trial.case)[:300]}: {ascii(trial.problems[0])[:300]}" for trial in bad[:20]]
+    notes += folders[:10]
     report("hostile", f"{n:,} hostile inputs", rows, notes)
     if "Traceback" in logged:
         typer.echo(logged[logged.index("Traceback") :][:6_000])
-    raise typer.Exit(1 if bad or "Traceback" in logged else 0)
+    raise typer.Exit(1 if bad or folders or "Traceback" in logged else 0)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -107,8 +107,15 @@ def read(folder: Path, name: str, copy: bool = True) -> Model:
 
 def read_card(folder: Path) -> ModelCard:
     """The card of a folder in this format. Raises `ModelError`."""
+    values = files.read_json(folder, "card.json")
+    for name, kind in get_type_hints(ModelCard).items():
+        value = values.get(name)
+        is_number = isinstance(value, bool) and kind is not bool  # to Python True is one
+        if name in values and (is_number or not isinstance(value, kind)):
+            message = _("The model's card.json says {name}: {value}, which is not possible.")
+            raise ModelError(message.format(name=name, value=repr(value)[:80]))
     try:
-        return ModelCard(**files.read_json(folder, "card.json"))
+        return ModelCard(**values)
     except TypeError as error:
         message = _("The model's card.json cannot be read: {error}.")
         raise ModelError(message.format(error=error)) from error

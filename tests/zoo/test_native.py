@@ -76,6 +76,8 @@ def test_a_loaded_folder_may_change_under_the_model(tmp_path: Path) -> None:
     ("name", "changes", "match"),
     [
         ("card.json", {"surprise": 1}, r"card\.json"),
+        ("card.json", {"title": 5}, "title: 5"),
+        ("card.json", {"bos_id": True}, "bos_id: True"),
         ("config.json", {"surprise": 1}, r"config\.json"),
         ("config.json", {"n_layers": 3}, r"lack the parameter encoder\.layers\.2"),
         ("config.json", {"n_layers": 10**9}, "impossible sizes"),
