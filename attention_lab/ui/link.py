@@ -70,12 +70,15 @@ def restore_text(key: str, default: str) -> str:
 
 
 def restore_checked(key: str, is_right: Callable[[str], bool], default: str = "") -> str:
-    """The same for text of a certain form; what has it not gives way to `default`."""
+    """The same for text of a certain form; a link's that has it not gives way to `default`.
+
+    What a user types stays, right or wrong: the page says what is wrong with it.
+    """
     asked = st.query_params.get(key) if key not in st.session_state else None
     if asked is not None and not is_right(asked):
         _not_possible(key, asked, default or _("nothing"))
-    current = st.session_state.get(key, default) if asked is None else asked
-    return str(_put(key, current if is_right(current) else default, default))
+        asked = None
+    return str(_put(key, st.session_state.get(key, asked or default), default))
 
 
 def write(leave_out: Sequence[str] = ()) -> None:

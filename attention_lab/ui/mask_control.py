@@ -35,8 +35,8 @@ def restore() -> None:
     link.restore("width", range(MOST_WIDTH + 1), 4)
     link.restore("apart", range(1, MOST_APART + 1), 2)
     link.restore("prefix", range(MOST_WIDTH + 1), 4)
-    link.restore_checked("blocks", lambda text: _is_mask(f"blocks:{text}"), BLOCKS)
-    link.restore_checked("globals", lambda text: _is_mask(f"global:{text}"), GLOBALS)
+    link.restore_checked("blocks", lambda text: _is_list("blocks", text), BLOCKS)
+    link.restore_checked("globals", lambda text: _is_list("global", text), GLOBALS)
 
 
 def chosen() -> str | None:
@@ -104,24 +104,26 @@ def _parameter(key: str, mask: str) -> None:
         else ("global", _("Global tokens by their numbers, such as 0,7"), GLOBALS)
     )
     typed = st.text_input(label, key=key, persist_state="session", max_chars=200)
-    if not _is_mask(f"{kind}:{_numbers(typed)}"):
+    if not _is_list(kind, typed):
         text = _("These are no whole numbers with commas between them; {default} is used.")
         st.error(plain(text.format(default=default)))
 
 
 def _typed(key: str, default: str) -> str:
     """What is typed, without spaces; the default where it is no list of numbers."""
-    text = _numbers(str(st.session_state.get(key, default)))
-    return text if _is_mask(f"{'blocks' if key == 'blocks' else 'global'}:{text}") else default
+    text = str(st.session_state.get(key, default))
+    return _numbers(text if _is_list("blocks" if key == "blocks" else "global", text) else default)
 
 
 def _numbers(text: str) -> str:
-    return "".join(text.split()).replace("，", ",").strip(",")
+    """A list of numbers without spaces, also of one with Chinese commas."""
+    return "".join(text.split()).replace("，", ",")
 
 
-def _is_mask(name: str) -> bool:
+def _is_list(kind: str, text: str) -> bool:
+    numbers = _numbers(text)
     try:
-        masks.check_name(name)
+        masks.check_name(f"{kind}:{numbers}")
     except InputError:
         return False
-    return True
+    return not set(numbers) & set("+|^")
