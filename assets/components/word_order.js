@@ -40,27 +40,31 @@ export default function ({ data, parentElement, setTriggerValue }) {
     tell();
   }
 
+  // The document listens, because an element that is moved loses the pointer.
   function drag(item, { target, pointerId }) {
     if (target.closest("button")) return;
-    item.setPointerCapture(pointerId);
+    const listening = new AbortController();
+    const on = (name, action) =>
+      document.addEventListener(
+        name,
+        (event) => event.pointerId === pointerId && action(event),
+        listening,
+      );
+    const end = () => {
+      listening.abort();
+      item.classList.remove("dragged");
+      tell();
+    };
     item.classList.add("dragged");
-    const follow = ({ clientX, clientY }) => {
-      const over = parentElement.elementFromPoint
-        ? parentElement.elementFromPoint(clientX, clientY)
-        : document.elementFromPoint(clientX, clientY);
+    on("pointerup", end);
+    on("pointercancel", end);
+    on("pointermove", ({ clientX, clientY }) => {
+      const over = list.getRootNode().elementFromPoint(clientX, clientY); // of the shadow root
       const other = over?.closest("li");
       if (!other || other === item || other.parentElement !== list) return;
       const { left, width } = other.getBoundingClientRect();
       if (clientX < left + width / 2) other.before(item);
       else other.after(item);
-    };
-    const end = () => {
-      item.removeEventListener("pointermove", follow);
-      item.classList.remove("dragged");
-      tell();
-    };
-    item.addEventListener("pointermove", follow);
-    item.addEventListener("pointerup", end, { once: true });
-    item.addEventListener("pointercancel", end, { once: true });
+    });
   }
 }

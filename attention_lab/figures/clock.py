@@ -22,6 +22,7 @@ def clock(
     gets.
     """
     x, y = pairs.T.astype(np.float32)
+    at_x, at_y = float(x[chosen]), float(y[chosen])
     radius = float(np.hypot(x, y).max()) or 1.0
     edge = 1.25 * radius
     hover = _("position {n}: {x}, {y}").format(n="%{text}", x="%{x:.4f}", y="%{y:.4f}")
@@ -42,9 +43,9 @@ def clock(
             "hovertemplate": hover + "<extra></extra>",
             "showlegend": False,
         },
-        _line([0, x[chosen]], [0, y[chosen]], "solid", 4),
-        _line([x[chosen], x[chosen]], [0, y[chosen]], "dot", 2),
-        _line([0, x[chosen]], [y[chosen], y[chosen]], "dot", 2),
+        _line([0.0, at_x], [0.0, at_y], "solid", 4),
+        _line([at_x, at_x], [0.0, at_y], "dot", 2),
+        _line([0.0, at_x], [at_y, at_y], "dot", 2),
     ]
     circle = {
         "type": "circle",
@@ -60,7 +61,9 @@ def clock(
         "xaxis": axis | {"title": {"text": titles[0]}, "constrain": "domain"},
         "yaxis": axis | {"title": {"text": titles[1]}, "scaleanchor": "x", "constrain": "domain"},
         "shapes": [circle],
-        "annotations": [_number(i, x[i], y[i]) for i in range(min(len(x), WRITE_POSITIONS))],
+        "annotations": [
+            _number(i, float(x[i]), float(y[i])) for i in range(min(len(x), WRITE_POSITIONS))
+        ],
         "plot_bgcolor": "rgba(0,0,0,0)",
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
         "height": 420,
@@ -74,8 +77,8 @@ def _line(x: list[float], y: list[float], dash: str, width: int) -> dict[str, An
     return {
         "type": "scatter",
         "mode": "lines",
-        "x": [float(value) for value in x],
-        "y": [float(value) for value in y],
+        "x": x,
+        "y": y,
         "line": {"color": scales.ACCENT, "dash": dash, "width": width},
         "hoverinfo": "skip",
         "showlegend": False,
@@ -84,4 +87,4 @@ def _line(x: list[float], y: list[float], dash: str, width: int) -> dict[str, An
 
 def _number(n: int, x: float, y: float) -> dict[str, Any]:
     """The position's number, outside the circle where its point is."""
-    return {"x": 1.13 * float(x), "y": 1.13 * float(y), "text": str(n), "showarrow": False}
+    return {"x": 1.13 * x, "y": 1.13 * y, "text": str(n), "showarrow": False}

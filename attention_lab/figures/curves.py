@@ -21,6 +21,7 @@ def curves(
     marks: Mapping[str, float] | None = None,
     logarithmic: bool = False,
     dots: bool = False,
+    y_range: tuple[float, float] | None = None,
     height: int = 320,
 ) -> go.Figure:
     """One line a name over `x`; `titles` are those of the axes.
@@ -51,6 +52,7 @@ def curves(
             "title": {"text": titles[1]},
             "type": "log" if logarithmic else "linear",
             "exponentformat": "power",
+            **({"range": list(y_range)} if y_range else {}),
         },
         "shapes": [_mark(at) for at in (marks or {}).values()],
         "annotations": [_name(name, at) for name, at in (marks or {}).items()],

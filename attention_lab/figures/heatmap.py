@@ -1,6 +1,5 @@
 """One panel as a heatmap: query down, key across, masked cells grey, the scale always shown."""
 
-import re
 from typing import Any
 
 import numpy as np
@@ -30,10 +29,13 @@ def heatmap(
     return draw(panel(trace, site, head, stage, combine, hide_special))
 
 
-def draw(shown: Panel, bound: float | None = None) -> go.Figure:
-    """The panel's picture; `bound` is the scale of signed values, where pictures share it."""
+def draw(shown: Panel, bound: float | None = None, is_small: bool = False) -> go.Figure:
+    """The panel's picture; `bound` is the scale of signed values, where pictures share it.
+
+    A small picture has no numbers in its cells, and few on its scale.
+    """
     n_rows, n_columns = shown.values.shape
-    data = [_cells(shown, bound)]
+    data = [_cells(shown, bound, is_small)]
     if shown.blocked is not None and shown.blocked.any():
         data += _masked(shown.blocked)
     if shown.stage == "mask" and not shown.is_difference:
@@ -76,7 +78,7 @@ def column_title(shown: Panel) -> str:
     return _("dimension") if shown.columns is None else _("key (is looked at)")
 
 
-def _cells(shown: Panel, bound: float | None) -> dict[str, Any]:
+def _cells(shown: Panel, bound: float | None, is_small: bool) -> dict[str, Any]:
     values = shown.values.astype(np.float32)
     cells: dict[str, Any] = {
         "type": "heatmap",
@@ -93,7 +95,9 @@ def _cells(shown: Panel, bound: float | None) -> dict[str, Any]:
         cells |= {"zmin": -bound, "zmax": bound, "colorscale": scales.DIVERGING}
     else:
         cells |= {"zmin": 0, "zmax": 1, "colorscale": scales.SEQUENTIAL}
-    few = shown.columns is not None and max(values.shape) <= WRITE_VALUES
+    if is_small:
+        cells["colorbar"] |= {"nticks": 3}
+    few = not is_small and shown.columns is not None and max(values.shape) <= WRITE_VALUES
     if few and shown.stage != "mask":
         cells |= {"text": _written(shown), "texttemplate": "%{text}"}
     return cells
@@ -108,7 +112,7 @@ def _written(shown: Panel) -> list[list[str]]:
         if np.isnan(value) or abs(value) < 0.5 * 10**-digits:
             return ""
         text = f"{value:{sign}.{digits if abs(value) < 10 else 0}f}"
-        return re.sub(r"^([+-]?)0\.", r"\1.", text)
+        return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
     return [[written(value) for value in row] for row in shown.values.tolist()]
 

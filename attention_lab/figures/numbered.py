@@ -26,24 +26,32 @@ def numbered(
     values: np.ndarray,
     titles: Titles,
     rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
     bound: float | None = None,
     chosen_row: int | None = None,
+    first: int = 0,
     height: int = 420,
 ) -> go.Figure:
-    """`values` (row, column) as a heatmap; rows are numbered where they have no labels.
+    """`values` (row, column) as a heatmap; rows and columns are numbered without labels.
 
     `names` say on hover what each column is. `bound` is the end of the scale, where pictures share
-    it. `chosen_row` is framed.
+    it. `chosen_row` is framed. `first` is the number of the first row, and of the first column.
     """
     n_rows, n_columns = values.shape
     bound = bound or float(np.abs(values).max(initial=0)) or 1.0
     row = "%{y}" if rows is not None else _("{axis} {n}").format(axis=titles.row, n="%{y}")
-    column = "%{x}" if names else _("{axis} {n}").format(axis=titles.column, n="%{x}")
+    column = (
+        "%{x}"
+        if names or columns is not None
+        else _("{axis} {n}").format(axis=titles.column, n="%{x}")
+    )
     hover = _("{row}, {column}: {value}").format(row=row, column=column, value="%{z:.6f}")
     cells = {
         "type": "heatmap",
         "z": values.astype(np.float32),
+        "x0": first,
+        "y0": first,
         "zmin": -bound,
         "zmax": bound,
         "colorscale": scales.DIVERGING,
@@ -55,15 +63,22 @@ def numbered(
     # a tick keeps its number, only the hover says the name
     aliases = {str(i): escape(name) for i, name in enumerate(names or ())}
     named = {"labelalias": aliases, "tickmode": "array", "tickvals": _ticks(n_columns)}
-    x = x | (named | {"ticktext": [str(i) for i in _ticks(n_columns)]} if names else {})
+    if names:
+        x = x | named | {"ticktext": [str(i) for i in _ticks(n_columns)]}
+    elif columns is not None:
+        x = label_axis(columns, MOST_TICKS) | {"tickangle": -60 if n_columns > 4 else 0}
     layout = {
         "xaxis": x
         | {
             "side": "top",
             "title": {"text": titles.column, "standoff": 8},
-            "range": [-0.5, n_columns - 0.5],
+            "range": [first - 0.5, first + n_columns - 0.5],
         },
-        "yaxis": y | {"title": {"text": titles.row, "standoff": 12}, "range": [n_rows - 0.5, -0.5]},
+        "yaxis": y
+        | {
+            "title": {"text": titles.row, "standoff": 12},
+            "range": [first + n_rows - 0.5, first - 0.5],
+        },
         "plot_bgcolor": "rgba(0,0,0,0)",
         "margin": {"l": 8, "r": 24, "t": 8, "b": 8},
         "height": height,

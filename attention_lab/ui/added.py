@@ -13,6 +13,7 @@ from attention_lab.ui.markup import plain
 from attention_lab.ui.rotary import kind_name
 
 SHOWN = 48  # tokens in the pictures
+WITHIN = 0.99  # of all numbers lie within the colour scale; a few outliers would hide the rest
 
 
 def added_view(trace: Trace) -> None:
@@ -48,7 +49,8 @@ def _tables(found: Parts) -> None:
         _("PE: their positions"): found.place[:SHOWN],
         _("x + PE: what the first layer reads"): found.total[:SHOWN],
     }
-    bound = max(float(np.abs(table).max()) for table in tables.values())
+    values = np.abs(np.stack(list(tables.values())))
+    bound = float(np.quantile(values, WITHIN)) or 1.0
     height = int(np.clip(150 + 20 * len(labels), 220, 480))
     for number, (column, (name, table)) in enumerate(
         zip(st.columns(3, gap="small"), tables.items(), strict=True)
@@ -60,6 +62,11 @@ def _tables(found: Parts) -> None:
             alt = _("{name}, as a heatmap of {n} tokens and {d} dimensions")
             alt = alt.format(name=name, n=len(labels), d=table.shape[1])
             st.plotly_chart(figure, key=f"added_{number}", config=CHART, alt=alt)
+    text = _(
+        "One scale for all three. A few numbers are much larger than the rest: the {share:.1%} "
+        "beyond ±{bound:.3g} have the last colour; hover tells each."
+    )
+    st.caption(plain(text.format(share=float((values > bound).mean()), bound=bound)))
 
 
 def _lengths(found: Parts) -> None:

@@ -10,16 +10,17 @@ from attention_lab.analysis import rotary
 from attention_lab.analysis.numbers import cosines
 from attention_lab.analysis.order import output
 from attention_lab.config import ModelConfig
-from attention_lab.errors import LabError
+from attention_lab.errors import InputError
 from attention_lab.figures.bars import bars
 from attention_lab.figures.curves import curves
 from attention_lab.i18n import _
 from attention_lab.tracing.trace import Trace
 from attention_lab.ui import link
+from attention_lab.ui.asking import trace_of
 from attention_lab.ui.heads import CHART
 from attention_lab.ui.markup import plain
 from attention_lab.ui.rotary import kind_name
-from attention_lab.ui.runs import Request, run
+from attention_lab.ui.runs import Request
 
 STARTS = (0, 10, 50, 100, 200, 300, 400, 500, 600, 800, 1000)
 FAR = (*STARTS, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
@@ -32,7 +33,7 @@ def restore() -> None:
 
 def beyond_view(request: Request) -> None:
     """The sentence at a chosen start on the left, at all starts on the right."""
-    trace = run(request)
+    trace = trace_of(request)
     config = trace.model.config
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -40,8 +41,8 @@ def beyond_view(request: Request) -> None:
             _("Position of the first token"), FAR, key="start", persist_state="session"
         )
         try:
-            moved = run(replace(request, start=int(start)))
-        except LabError as error:
+            moved = trace_of(replace(request, start=int(start)))
+        except InputError as error:
             st.error(plain(str(error)))
         else:
             _moved(trace, moved, int(start))
@@ -92,14 +93,14 @@ def _over_starts(request: Request, trace: Trace) -> None:
     values = []
     for start in STARTS:
         try:
-            moved = run(replace(request, start=start))
-        except LabError:
+            moved = trace_of(replace(request, start=start))
+        except InputError:
             break  # the table of learned positions has ended
         values.append(float(cosines(output(trace, stack), output(moved, stack)).min()))
     config = trace.model.config
     marks = {}
     if config.position == "learned":
-        marks = {_("here the table ends"): config.max_positions - len(trace.tokens)}
+        marks = {_("here the table ends"): float(config.max_positions - len(trace.tokens))}
     st.markdown(
         "**" + plain(_("The same sentence, standing further along: is its output the same?")) + "**"
     )
@@ -109,6 +110,7 @@ def _over_starts(request: Request, trace: Trace) -> None:
         (_("position of the first token"), _("smallest cosine similarity to start 0")),
         marks=marks,
         dots=True,
+        y_range=(min(0.0, *values) - 0.05, 1.05),
     )
     alt = _("The smallest cosine similarity of an output over the position of the first token")
     st.plotly_chart(figure, key="starts", config=CHART, alt=alt)

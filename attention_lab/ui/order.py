@@ -24,10 +24,11 @@ from attention_lab.tokens import Tokens
 from attention_lab.tracing.record import read_text
 from attention_lab.tracing.trace import Trace
 from attention_lab.ui import heads, link
+from attention_lab.ui.asking import trace_of
 from attention_lab.ui.examples import REORDERED
 from attention_lab.ui.heads import CHART, Place
 from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import Request, run
+from attention_lab.ui.runs import Request
 from attention_lab.ui.word_order import word_order
 
 ROUNDING = 1e-5  # of the largest output number: more than float32 loses on the way
@@ -36,7 +37,7 @@ _ORDERED = "_order_of"  # session state: the sentence and model whose order is c
 
 def restore(request: Request) -> None:
     """The reordering from the link, or a prepared one, or the words from last to first."""
-    tokens = run(request).tokens
+    tokens = trace_of(request).tokens
     n = len(words(tokens))
     default = _default(request, tokens)
     link.restore_text("order", _written(default))
@@ -57,7 +58,7 @@ def _default(request: Request, tokens: Tokens) -> Order:
     other = REORDERED.get(request.text)
     found = None
     if other is not None:
-        found = order_between(tokens, read_text(run(request).model, other))
+        found = order_between(tokens, read_text(trace_of(request).model, other))
     return found or tuple(reversed(range(len(words(tokens)))))
 
 
@@ -67,23 +68,26 @@ def _written(order: Order) -> str:
 
 def _read(text: str) -> list[int]:
     """The numbers of a link; what is none becomes -1, which no order has."""
-    return [int(part) if part.isascii() and part.isdecimal() else -1 for part in text.split(",")]
+    return [
+        int(part) if part.isascii() and part.isdecimal() and len(part) < 6 else -1
+        for part in text.split(",")
+    ]
 
 
 def order_view(request: Request) -> None:
     """The words to move, the two differences, and the attention of both."""
     order = tuple(_read(st.session_state["order"]))
-    tokens = run(request).tokens
+    tokens = trace_of(request).tokens
     _words_to_move(tokens, order)
     places = moved_places(tokens, order)
     on, off = request, replace(request, position="none")
-    part = heads.parts(run(request).model.config)[0]
+    part = heads.parts(trace_of(request).model.config)[0]
     columns = st.columns(3, gap="medium")
     with columns[0]:
         is_on = st.toggle(_("Positions on"), key="positions", persist_state="session")
-        place = heads.layer_and_head(run(request).model.config, part)
+        place = heads.layer_and_head(trace_of(request).model.config, part)
     found = {
-        shown: (run(asked), run(replace(asked, order=places)))
+        shown: (trace_of(asked), trace_of(replace(asked, order=places)))
         for shown, asked in ((True, on), (False, off))
     }
     compared = {shown: compare(*two, places, place.site) for shown, two in found.items()}
@@ -96,7 +100,8 @@ def order_view(request: Request) -> None:
 
 
 def _words_to_move(tokens: Tokens, order: Order) -> None:
-    units = ["".join(tokens[i].text for i in unit).strip() for unit in words(tokens)]
+    spans = [(tokens[unit[0]].start, tokens[unit[-1]].end) for unit in words(tokens)]
+    units = [tokens.text[start:end].strip() or "␣" for start, end in spans]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_("The same words in another order. Drag a word, or use its arrows."))
         shuffled = tuple(random.sample(order, len(order)))
@@ -115,17 +120,21 @@ def _set(order: Order) -> None:
 
 
 def _difference_on(compared: Comparison) -> None:
-    name = _("Largest difference of an output number, positions on")
-    st.metric(name, f"{compared.largest:.3g}")
+    name = _("Largest difference, positions on")
+    st.metric(name, f"{compared.largest:.3g}", help=_difference_words())
     st.caption(_("The model as it was trained: another order is another sentence."))
+
+
+def _difference_words() -> str:
+    return _("Of all numbers that the model puts out for a word, in one order and in the other.")
 
 
 def _difference_off(text: Trace, compared: Comparison, place: Place, request: Request) -> None:
     """The number, and what it means for this model and mask."""
     stack = place.part.split(".")[0]
     size = float(np.abs(output(text, stack)).max())
-    name = _("Largest difference of an output number, positions off")
-    st.metric(name, f"{compared.largest:.1e}")
+    name = _("Largest difference, positions off")
+    st.metric(name, f"{compared.largest:.1e}", help=_difference_words())
     if compared.largest <= ROUNDING * size:
         words = _(
             "Each token gets the same output, only at another place. What is left is rounding (the "
@@ -171,7 +180,7 @@ def _both(text: Trace, reordered: Trace, compared: Comparison, order: Order, pla
             st.markdown(f"**{plain(title)}**")
             alt = _("{title}: attention weights of layer {layer}, head {head}")
             alt = alt.format(title=title, layer=place.layer, head=place.head)
-            figure = draw(shown, bound=1.0)
+            figure = draw(shown, bound=1.0, is_small=True)
             st.plotly_chart(figure, key=f"order_{key}", config=CHART, alt=alt)
     st.caption(
         _(

@@ -1,11 +1,9 @@
 """The pattern that positions make: the table of a kind, in five pictures, with its numbers."""
 
-import threading
 from typing import Literal, get_args
 
 import numpy as np
 import streamlit as st
-from cachetools import LRUCache, cached
 from streamlit.delta_generator import DeltaGenerator
 
 from attention_lab.analysis import positions as numbers
@@ -15,7 +13,9 @@ from attention_lab.figures.curves import curves
 from attention_lab.figures.numbered import Titles, numbered
 from attention_lab.i18n import _
 from attention_lab.ui import link
+from attention_lab.ui.asking import ask
 from attention_lab.ui.heads import CHART
+from attention_lab.ui.keep import RESULTS
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import load_model
 
@@ -51,7 +51,6 @@ def table_view(model_name: str, kind: Literal["sinusoidal", "learned"]) -> None:
         _shift(table, kind, left, right, model_name)
 
 
-@cached(LRUCache(64), condition=threading.Condition())
 def _learned(model_name: str) -> np.ndarray:
     found = learned_table(load_model(model_name))
     assert found is not None, "the page asks only models that have learned positions"
@@ -211,6 +210,10 @@ def _clock(table: np.ndarray, kind: str, left: DeltaGenerator, right: DeltaGener
 
 
 def _similarity(table: np.ndarray, left: DeltaGenerator, right: DeltaGenerator) -> None:
+    lengths = np.linalg.norm(table, axis=1)
+    stands_out = float(lengths[0] / np.median(lengths))
+    first = int(stands_out > 2 and len(table) > 2)
+    table = table[first:]
     product = numbers.similarity(table)
     fall = numbers.by_distance(product)
     n = len(product)
@@ -220,6 +223,12 @@ def _similarity(table: np.ndarray, left: DeltaGenerator, right: DeltaGenerator) 
             "so. At the same distance the product differs by at most {deviation:.2g}."
         )
         st.markdown(plain(text.format(deviation=fall.deviation)))
+        if first:
+            text = _(
+                "Position 0 is left out: its row is {times:.1f} times as long as the others, and "
+                "would hide them."
+            )
+            st.caption(plain(text.format(times=stands_out)))
         figure = curves(
             np.arange(n),
             {_("mean"): fall.mean},
@@ -232,11 +241,11 @@ def _similarity(table: np.ndarray, left: DeltaGenerator, right: DeltaGenerator) 
     with right:
         titles = Titles(_("position"), _("position"), _("product"))
         alt = _("The product of each two of {n} positions as a heatmap").format(n=n)
-        figure = numbered(product, titles, height=480)
+        figure = numbered(product, titles, first=first, height=480)
         st.plotly_chart(figure, key="similarity_map", config=CHART, alt=alt)
 
 
-@cached(LRUCache(64), condition=threading.Condition())
+@RESULTS.kept
 def _fit(model_name: str, n: int, d: int, k: int) -> numbers.Fit:
     return numbers.fitted_shift(_learned(model_name)[:n, :d], k)
 
@@ -258,7 +267,7 @@ def _shift(
             )
             st.markdown(plain(text.format(k=k, error=error)))
         else:
-            fit = _fit(model_name, n, d, k)
+            fit = ask(_("Looking for the best matrix …"), _fit, model_name, n, d, k)
             shift = fit.shift
             text = _(
                 "Learned positions promise no such matrix. The best one (least squares, on every "

@@ -11,7 +11,8 @@ from attention_lab.config import Position
 from attention_lab.i18n import _
 from attention_lab.model import positions
 from attention_lab.ui import link, patterns, rotary
-from attention_lab.ui.runs import Request, load_model, run
+from attention_lab.ui.asking import trace_of
+from attention_lab.ui.runs import Request, load_model
 from attention_lab.zoo.loaded import Model
 
 View = Literal["pattern", "sentence", "order", "beyond"]
@@ -50,7 +51,7 @@ for start in (0, 100, 1000):
 
 def restore() -> None:
     """The view and the kind from the link."""
-    link.restore("view", VIEWS, "pattern")
+    link.restore("about", VIEWS, "pattern")
     link.restore("kind", KINDS, "sinusoidal")
 
 
@@ -66,7 +67,7 @@ def view_switch() -> View:
         _("View"),
         VIEWS,
         required=True,
-        key="view",
+        key="about",
         persist_state="session",
         format_func=lambda view: names[view],
         label_visibility="collapsed",
@@ -85,9 +86,9 @@ def pattern(request: Request) -> None:
         text = _("This model has learned no positions. Choose minilm in the sidebar: it has 512.")
         st.info(text)
     elif kind == "rotary":
-        rotary.rotary_view(run(replace(request, position="rotary")))
+        rotary.rotary_view(trace_of(replace(request, position="rotary")))
     elif kind == "alibi":
-        rotary.alibi_view(run(request))
+        rotary.alibi_view(trace_of(request))
     else:
         rotary.no_positions()
 

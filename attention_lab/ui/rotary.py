@@ -25,6 +25,7 @@ from attention_lab.ui.walkthrough import token_picker
 Turn = Literal["turn", "score", "speeds"]
 TURNS: tuple[Turn, ...] = get_args(Turn)
 PLACES = 256  # positions at which a pair is tried
+CLOCK = 64  # positions on a clock
 SHOWN = 64  # bars of ALiBi's bias
 
 
@@ -55,28 +56,33 @@ def rotary_view(trace: Trace) -> None:
 
 def _turn(trace: Trace, left: DeltaGenerator, right: DeltaGenerator) -> None:
     config = trace.model.config
+    half = config.d_head // 2
     with left:
-        q, _k, names = _query_and_key(trace)
-        half = config.d_head // 2
+        q, k, names = _query_and_key(trace)
         with st.container(horizontal=True):
             label = _("Pair (0 to {last})").format(last=half - 1)
             pair = number("pair", label, 0, half - 1, 0)
-            position = number("pos", _("Position of the hand"), 0, PLACES - 1, 1)
+            position = number("pos", _("Position of the hands"), 0, CLOCK - 1, 1)
         wave = rotary.wavelengths(config)[pair]
         text = _(
-            "Nothing is added to the words. Inside the head, two dimensions of a query, and the "
-            "same two of a key, are turned by the position: this pair by {angle:.4f} of a turn for "
-            "each position, once around in {wave:,.1f}. Shown is the query of “{name}” as it would "
-            "be at each position; its length never changes."
+            "Nothing is added to the words. Inside the head, two dimensions of each query and key "
+            "are turned by the position: this pair by {angle:.4f} of a turn for each position, "
+            "once around in {wave:,.1f}. Shown are two tokens as they would be at each position; "
+            "a vector's length never changes."
         )
-        st.markdown(plain(text.format(angle=1 / wave, wave=wave, name=names[0])))
-    with right:
-        rows = rotary.turned(q, np.arange(PLACES), config).numpy()
-        name = _("dimension {i} of q")
-        titles = (name.format(i=pair), name.format(i=pair + half))
-        alt = _("Two dimensions of the query at each position, as points on a circle")
-        figure = clock(rows[:, [pair, pair + half]], position, titles)
-        st.plotly_chart(figure, key="turn_picture", config=CHART, alt=alt)
+        st.markdown(plain(text.format(angle=1 / wave, wave=wave)))
+    titles = {"q": _("query of “{name}”"), "k": _("key of “{name}”")}
+    pairs = zip(right.columns(2, gap="small"), titles.items(), (q, k), names, strict=True)
+    for column, (letter, title), vector, name in pairs:
+        with column:
+            st.markdown(f"**{plain(title.format(name=name))}**")
+            rows = rotary.turned(vector, np.arange(CLOCK), config).numpy()
+            axis = _("dimension {i} of {letter}")
+            one, other = (axis.format(i=i, letter=letter) for i in (pair, pair + half))
+            figure = clock(rows[:, [pair, pair + half]], position, (one, other))
+            alt = _("Two dimensions of the {title} at each position, as points on a circle")
+            alt = alt.format(title=title.format(name=name))
+            st.plotly_chart(figure, key=f"turn_{letter}", config=CHART, alt=alt)
 
 
 def _score(trace: Trace, left: DeltaGenerator, right: DeltaGenerator) -> None:
@@ -194,7 +200,7 @@ def alibi_view(trace: Trace) -> None:
         bias = positions.alibi_bias(config.n_heads, n, n)[head].numpy()
         titles = Titles(_("query"), _("key"), _("added to the score"))
         labels = [token.label for token in trace.tokens[:n]]
-        figure = numbered(bias, titles, rows=labels, names=labels, height=480)
+        figure = numbered(bias, titles, rows=labels, columns=labels, height=480)
         alt = _("What ALiBi adds to each score of head {head}").format(head=head)
         st.plotly_chart(figure, key="alibi_bias", config=CHART, alt=alt)
 
