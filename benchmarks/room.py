@@ -77,7 +77,7 @@ def main(
         extra = {"ATTENTION_LAB_CACHE_BYTES": str(cache_bytes)} if cache_bytes else {}
         server = None
         if not address:
-            server = Server(Path(folder) / "server.log", BARE if bare else "app.py", extra)
+            server = Server(Path(folder) / "server.log", BARE if bare else "", extra)
             server.start()
             asyncio.run(server.wait())
             address = server.address

@@ -8,6 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web import cli
 
 from attention_lab.config import Limits
@@ -25,6 +26,9 @@ def main() -> None:
     except InputError as error:
         sys.exit(str(error))
     leave_texts_out()
+    # Or a link to a page that opens the first session would run that page alone, and import its
+    # modules beside the warm-up, which can see halves of them.
+    PagesManager.uses_pages_directory = False
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
     sys.argv = ["streamlit", "run", str(APP), *sys.argv[1:]]
     cli.main(prog_name="streamlit")

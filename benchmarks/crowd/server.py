@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+SERVE = "attention_lab.ui.serve"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -39,11 +40,9 @@ def use_of(pids: list[int]) -> Use:
 
 
 class Server:
-    """One server process on a free port, or on the port of `address`."""
+    """One server process on a free port: of the app, or of another script."""
 
-    def __init__(
-        self, log: Path, script: str = "app.py", extra: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, log: Path, script: str = "", extra: Mapping[str, str] | None = None) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.address = f"127.0.0.1:{self.port}"
@@ -53,7 +52,8 @@ class Server:
 
     def start(self) -> None:
         """Start it; it listens a few seconds later."""
-        command = [sys.executable, "-m", "streamlit", "run", self._script]
+        command = [sys.executable, "-m"]
+        command += ["streamlit", "run", self._script] if self._script else [SERVE]
         command += ["--server.address=127.0.0.1", f"--server.port={self.port}"]
         command += ["--server.headless=true"]
         with self._log.open("ab") as sink:
