@@ -29,7 +29,7 @@ RUN find torch/bin -type f ! -name torch_shm_manager -delete && \
     rm -rf torch/test torch/include torch/share pyarrow/include pydeck/nbextension plotly/labextension && \
     find numpy pandas pyarrow sympy networkx -type d -name tests -prune -exec rm -rf {} + && \
     find . -type f \( -name '*.map' -o -name '*.pyi' -o -name '*.pyx' -o -name '*.pxd' -o -name '*.h' \) -delete && \
-    rm -rf pip pip-*.dist-info /opt/venv/bin/pip*
+    rm -rf pip pip-*.dist-info /opt/venv/bin/pip* /opt/venv/share/jupyter
 
 FROM python:3.11.15-slim-bookworm
 LABEL org.opencontainers.image.title="Attention Lab" \

@@ -11,6 +11,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 AGAIN = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 LOST = (OSError, WebSocketException, TimeoutError)
@@ -48,10 +49,11 @@ class Person:
         headers = {"Cookie": f"lab_replica={self.replica}"} if self.replica else {}
         self._socket: ClientConnection = connect(
             f"ws://{self.address}/_stcore/stream",
-            subprotocols=["streamlit"],  # type: ignore[list-item]
+            subprotocols=[Subprotocol("streamlit")],
             additional_headers=headers,
             open_timeout=60,
             max_size=None,
+            legacy=True,  # to be closed by hand: it lives as long as the person
         )
         answer = self._socket.response
         self._keep(answer.headers.get("Set-Cookie", "") if answer else "")

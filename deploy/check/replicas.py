@@ -73,9 +73,11 @@ def check_headers(address: str) -> None:
 def check_origin(address: str) -> None:
     """A page of another site cannot open a session in a visitor's browser."""
     stream = f"ws://{address}/_stcore/stream"
-    connect(stream, origin=Origin(f"http://{address}"), open_timeout=60).close()
+    with connect(stream, origin=Origin(f"http://{address}"), open_timeout=60):
+        pass
     try:
-        connect(stream, origin=Origin("http://elsewhere.example"), open_timeout=60).close()
+        with connect(stream, origin=Origin("http://elsewhere.example"), open_timeout=60):
+            pass
     except InvalidStatus as error:
         say(f"a WebSocket from another site's page is refused ({error.response.status_code})")
     else:
@@ -178,6 +180,14 @@ def check_logs(prefix: str) -> None:
     say("no text of anyone in the logs of four containers")
 
 
+def show_memory(prefix: str) -> None:
+    """What each living container holds; a number to read, not one to pass."""
+    form = "{{.Name}} {{.MemUsage}}"
+    print(
+        docker("stats", "--no-stream", "--format", form).replace(f"{prefix}-", "memory of "), end=""
+    )
+
+
 def main() -> None:
     """All of it, in order."""
     address, prefix = sys.argv[1:]
@@ -190,6 +200,7 @@ def main() -> None:
         browser.check_pages()
         say("every page works under the content security policy, in Chromium, with nothing refused")
         check_fault(people, browser, prefix)
+    show_memory(prefix)
     check_logs(prefix)
 
 

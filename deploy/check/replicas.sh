@@ -4,6 +4,13 @@ replicas() {
   local nginx
   nginx=$(COOKIE_SECRET=x compose_replicas config --images | grep '^nginx')
   have "$nginx" stand_in_nginx
+  docker run --rm --network none --read-only --tmpfs /tmp --user 10001 --cap-drop ALL \
+    -v "$PWD/deploy/nginx:/etc/lab:ro" --entrypoint nginx "$nginx" \
+    -e /dev/stderr -t -c /etc/lab/sidecar.conf >"$work/sidecar.log" 2>&1 || {
+    cat "$work/sidecar.log"
+    fail "nginx does not take sidecar.conf"
+  }
+  say "nginx takes the pods' sidecar.conf"
   if ! [ -x "$python" ]; then
     skip "three replicas: the checks need the development environment (make check-image installs it)"
     return
