@@ -1,0 +1,442 @@
+"""The Masks page on tiny models of every kind: the numbers are the engine's, edits are computed."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.io as pio
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import attention_lab as lab
+from attention_lab.analysis.leak import leak
+from attention_lab.analysis.mask_cost import cost_table
+from attention_lab.analysis.numbers import next_tokens, token_shifts
+from attention_lab.analysis.padding import padding_study
+from attention_lab.generation import greedy, greedy_changed
+from attention_lab.ui import cells, mask_control
+from attention_lab.ui.cells import MOST, Cell
+from attention_lab.ui.keep import RESULTS, TRACES
+from attention_lab.zoo import native, store
+from tests.factories import tiny_model
+from tests.figures.helpers import read
+from tests.ui.conftest import MODELS
+from tests.ui.helpers import APP, SENTENCE
+
+PAGE = "pages/masks.py"
+TRANSLATOR = tiny_model("encoder-decoder", seed=3)
+N = 15  # tokens of the sentence, with [CLS] and [SEP]
+
+
+@pytest.fixture(autouse=True)
+def translator(home: Path) -> None:
+    folder = store.ASSETS / "translator-en-zh"
+    folder.mkdir(parents=True)
+    assert TRANSLATOR.target_tokenizer is not None
+    state = TRANSLATOR.module.state_dict()
+    texts = (TRANSLATOR.tokenizer.to_str(), TRANSLATOR.target_tokenizer.to_str())
+    parts = native.Parts(TRANSLATOR.config, state, texts[0], TRANSLATOR.card, texts[1])
+    native.write(folder, parts)
+    TRACES.cache.clear()
+    RESULTS.cache.clear()
+
+
+def visit(**link: str) -> AppTest:
+    app = AppTest.from_file(APP, default_timeout=120)
+    shared = {"text", "model", "width", "apart", "prefix", "blocks", "globals", "mask"}
+    shared |= {"part", "layer", "head", "view"}  # Explore reads these before
+    first = {"text": SENTENCE} | {key: link[key] for key in shared & link.keys()}
+    for key, value in first.items():
+        app.query_params[key] = value
+    app.run()
+    for key, value in link.items():
+        app.query_params[key] = value
+    app.switch_page(PAGE)
+    return run(app)
+
+
+def run(app: AppTest) -> AppTest:
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
+    return app
+
+
+def choose(app: AppTest, **values: Any) -> AppTest:
+    for key, value in values.items():
+        groups = (app.selectbox, app.number_input, app.text_input, app.segmented_control)
+        (widget,) = [w for group in groups for w in group if w.key == key]
+        widget.set_value(value)
+        run(app)
+    return app
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    app.button(key=key).click()
+    return run(app)
+
+
+def link(app: AppTest) -> dict[str, str]:
+    found = {key: app.query_params[key] for key in app.query_params}
+    return {key: value if isinstance(value, str) else value[0] for key, value in found.items()}
+
+
+def said(app: AppTest) -> str:
+    groups = (app.markdown, app.caption, app.info, app.warning, app.error, app.success, app.title)
+    texts = "\n".join(e.value for group in groups for e in group)
+    return texts.replace("\\", "").replace("\u2060", "")
+
+
+def figure(app: AppTest, alt: str) -> dict[str, Any]:
+    charts = [chart for chart in app.get("plotly_chart") if alt in chart.proto.alt]
+    assert len(charts) == 1, [chart.proto.alt for chart in app.get("plotly_chart")]
+    return read(pio.from_json(charts[0].proto.spec, skip_invalid=False))
+
+
+def mask(app: AppTest) -> np.ndarray:
+    return np.array(figure(app, "The mask as a heatmap")["data"][0]["z"]).astype(bool)
+
+
+def weights(app: AppTest) -> np.ndarray:
+    return np.nan_to_num(figure(app, "weights, as a heatmap")["data"][0]["z"])
+
+
+def test_the_first_visit_shows_the_models_own_mask_and_weights() -> None:
+    app = visit()
+    assert app.title[0].value == "Who may look at whom?"
+    expected = lab.trace(MODELS["minilm"], SENTENCE)["encoder.3.self"]
+    assert mask(app).all()
+    np.testing.assert_array_equal(weights(app), expected.weights[1])
+    assert "This is the model's own mask" in said(app)
+    assert all(chart.proto.alt for chart in app.get("plotly_chart"))
+    assert set(app.query_params) == {"text"}
+
+
+PRESETS: dict[str, tuple[dict[str, Any], str]] = {
+    "none": ({}, "none"),
+    "causal": ({}, "causal"),
+    "padding": ({}, "padding"),
+    "causal+padding": ({}, "causal+padding"),
+    "window": ({"width": 2}, "window:2"),
+    "causal+window": ({"width": 3}, "causal+window:3"),
+    "dilated": ({"width": 2, "apart": 3}, "dilated:2:3"),
+    "prefix": ({"prefix": 5}, "prefix:5"),
+    "blocks": ({"blocks": "3, 5"}, "blocks:3,5"),
+    "global": ({"globals": "0,7"}, "global:0,7"),
+    "window|global": ({"width": 1, "globals": "2"}, "window:1|global:2"),
+}
+
+
+def test_every_preset_is_tested() -> None:
+    assert PRESETS.keys() | {"own"} == set(mask_control.MASKS)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_is_run_and_goes_along_to_explore(preset: str) -> None:
+    app = visit()
+    numbers, name = PRESETS[preset]
+    choose(app, mask=preset, **numbers)
+    trace = lab.trace(MODELS["minilm"], SENTENCE, mask=name)
+    site = trace["encoder.3.self"]
+    np.testing.assert_array_equal(mask(app), site.mask[0])
+    np.testing.assert_array_equal(weights(app), site.weights[1])
+    before = lab.trace(MODELS["minilm"], SENTENCE)
+    bars = figure(app, "How far the output of each token moved")["data"][0]["y"]
+    np.testing.assert_allclose(bars, 1 - token_shifts(before.hidden, trace.hidden)["cosine"])
+    assert f'mask="{name}"' in said(app)
+    state = link(app)
+    app.switch_page("pages/explore.py")
+    run(app)
+    assert app.selectbox(key="mask").value == preset
+    np.testing.assert_array_equal(weights(app), site.weights[1])
+    again = visit(**state)
+    np.testing.assert_array_equal(weights(again), site.weights[1])
+    assert not again.warning
+
+
+def test_cells_are_turned_over_run_and_turned_back() -> None:
+    app = visit(mask="causal")
+    choose(app, query=2, key=9)
+    press(app, "turn")
+    choose(app, query=5, key=1)
+    press(app, "turn")
+    trace = lab.trace(MODELS["minilm"], SENTENCE, mask="causal^cells:2.9,5.1")
+    np.testing.assert_array_equal(mask(app), trace["encoder.3.self"].mask[0])
+    np.testing.assert_array_equal(weights(app), trace["encoder.3.self"].weights[1])
+    assert mask(app)[2, 9]
+    assert not mask(app)[5, 1]
+    assert link(app)["cells"] == "encoder.self:2.9,5.1"
+    marks = figure(app, "The mask as a heatmap")["data"][3]
+    assert sorted(zip(marks["y"], marks["x"], strict=True)) == [(2, 9), (5, 1)]
+    press(app, "turn")
+    assert link(app)["cells"] == "encoder.self:2.9"
+    press(app, "undo")
+    np.testing.assert_array_equal(mask(app), np.tri(N, dtype=bool))
+    press(app, "back")
+    assert mask(app).all()
+    assert "cells" not in app.query_params
+
+
+def test_the_mask_is_computed_and_not_painted() -> None:
+    """Field note 9: a row whose cells are turned over shares its attention among the others."""
+    app = visit(cells="encoder.self:4.0,4.1,4.2")
+    row = weights(app)[4]
+    assert (row[:3] == 0).all()
+    assert row.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_a_bidirectional_model_has_no_triangle_and_a_causal_one_has() -> None:
+    """Field note 9 again."""
+    assert mask(visit()).all()
+    own = mask(visit(model="smollm2"))
+    np.testing.assert_array_equal(own, np.tri(len(own), dtype=bool))
+
+
+def test_scores_stay_as_they_were_under_another_mask() -> None:
+    """Field note 18: the mask comes after the scores."""
+    model = MODELS["minilm"]
+    before, after = (lab.trace(model, SENTENCE, mask=name) for name in (None, "causal^cells:1.9"))
+    site = "encoder.0.self"  # in the first layer nothing else has changed yet
+    np.testing.assert_array_equal(before[site].scores, after[site].scores)
+    assert np.isinf(after[site].masked_scores).any()
+
+
+def test_before_after_and_difference_on_one_scale() -> None:
+    app = visit(mask="causal", view="difference")
+    own, now = (
+        lab.trace(MODELS["minilm"], SENTENCE, mask=name)["encoder.3.self"].weights[1]
+        for name in (None, "causal")
+    )
+    np.testing.assert_allclose(weights(app), now - own, atol=1e-7)
+    shown = figure(app, "weights, as a heatmap")["data"][0]
+    assert (shown["zmin"], shown["zmax"]) == (-1, 1)
+    for view in ("before", "after"):
+        choose(app, view=view)
+        shown = figure(app, "weights, as a heatmap")["data"][0]
+        assert (shown["zmin"], shown["zmax"]) == (0, 1)
+
+
+def test_a_decoder_shows_the_next_tokens_before_and_after() -> None:
+    app = visit(model="smollm2", mask="window", width="1")
+    model = MODELS["smollm2"]
+    before, after = (lab.trace(model, SENTENCE, mask=name) for name in (None, "window:1"))
+    found = next_tokens(before, after)
+    bars = figure(app, "likeliest next tokens")["data"]
+    np.testing.assert_allclose(bars[0]["x"], [each.before for each in found], atol=1e-6)
+    np.testing.assert_allclose(bars[1]["x"], [each.after for each in found], atol=1e-6)
+    assert len({each.id for each in found}) == len(found)
+
+
+@pytest.mark.parametrize("part", ["encoder.self", "decoder.self", "decoder.cross"])
+def test_the_translator_has_three_masks_and_another_translation(part: str) -> None:
+    place = {"model": "translator-en-zh", "part": part, "layer": "1", "head": "2"}
+    app = visit(**place, cells=f"{part}:1.0,2.0,2.1")
+    ids = greedy(TRANSLATOR, SENTENCE).ids
+    own = {"encoder.self": "none", "decoder.self": "causal", "decoder.cross": "none"}[part]
+    edit = lab.mask(part.replace(".", ".*."), f"{own}^cells:1.0,2.0,2.1")
+    trace = lab.trace(TRANSLATOR, SENTENCE, ids, edits=[edit])
+    site = trace[part.replace(".", ".1.")]
+    np.testing.assert_array_equal(mask(app), site.mask[0])
+    np.testing.assert_array_equal(weights(app), site.weights[2])
+    written = greedy_changed(TRANSLATOR, SENTENCE, edits=[edit])
+    assert " ".join(written.text.split()) in said(app)
+    for name in trace.sites:  # the other kinds of attention keep their masks
+        stack, _layer, kind = name.split(".")
+        if f"{stack}.{kind}" != part:
+            plain = lab.trace(TRANSLATOR, SENTENCE, ids)[name].mask
+            np.testing.assert_array_equal(trace[name].mask, plain)
+
+
+def test_padding_shows_a_real_batch() -> None:
+    app = visit(masks="padding", text2="the cat", text3="a dog sat on the mat")
+    texts = [SENTENCE, "the cat", "a dog sat on the mat"]
+    study = padding_study(MODELS["minilm"], texts)
+    real = figure(app, "padding mask of the batch")["data"][0]["z"]
+    np.testing.assert_array_equal(real, study.padding[:, 0, 0])
+    both = figure(app, "mask of one sentence")["data"][0]["z"]
+    np.testing.assert_array_equal(both, study.both[1, 0])  # the shortest one
+    assert f"(3, 1, 1, {N})" in said(app)
+    assert f"({N}, {N})" in said(app)
+    assert f"(3, 5, {N}, {N})" in said(app)
+    table = app.dataframe[0].value
+    assert table["padding"].tolist() == [0, N - 4, N - 8]
+    choose(app, text2=" ", text3="")
+    assert "Type a second sentence" in said(app)
+
+
+@pytest.mark.parametrize("model", ["smollm2", "translator-en-zh"])
+def test_padding_on_other_kinds(model: str) -> None:
+    app = visit(masks="padding", model=model)
+    assert len(app.dataframe[0].value) == 3
+    assert "rounding" in said(app)
+
+
+@pytest.mark.parametrize("model", ["minilm", "smollm2", "translator-en-zh"])
+@pytest.mark.parametrize("name", ["own", "causal", "window"])
+def test_conventions(model: str, name: str) -> None:
+    app = visit(masks="conventions", model=model, mask=name)
+    for way in ("True = may attend", "True = blocked", "−∞ = blocked", "−1e9 = blocked"):
+        assert way in said(app)
+    open_text = [
+        figure(app, f"convention {w}")["data"][0]["text"][0][0]
+        for w in ("True = may attend", "True = blocked", "added, −∞", "added, −1e9")
+    ]
+    assert open_text == ["1", "0", "0", "0"]
+    assert "wrong way round in every layer" in said(app)
+    assert "moved" in said(app)
+    choose(app, mixup="added")
+    assert "Rows of NaN: 0" in said(app)
+
+
+def test_the_whole_model_is_run_the_wrong_way_round() -> None:
+    app = visit(masks="conventions", mask="causal")
+    own = lab.trace(MODELS["minilm"], SENTENCE, mask="causal")
+    wrong = lab.trace(MODELS["minilm"], SENTENCE, mask="causal^none")
+    largest = np.abs(own.hidden.astype(float) - wrong.hidden).max()
+    assert f"the largest change of a number is {largest:.3f}" in said(app)
+
+
+@pytest.mark.parametrize("model", ["minilm", "smollm2", "translator-en-zh"])
+def test_a_row_without_any_key(model: str) -> None:
+    app = visit(masks="closed", model=model)
+    shown = figure(app, "closed row in three ways")
+    values = shown["data"][0]["z"]
+    n = len(values[0])
+    assert np.isnan(values[0]).all()
+    np.testing.assert_allclose(values[1], 1 / n, rtol=1e-5)
+    assert (values[2] == 0).all()
+    assert "NaN" in [each.get("name") for each in shown["data"]]
+    assert "the output has 0 numbers that are NaN" in said(app)
+
+
+def test_the_leak_test_on_the_present_mask() -> None:
+    app = visit(masks="leak", mask="causal", place="8")
+    assert "Passed: no output before it moved" in said(app)
+    choose(app, mask="none")
+    assert "A leak: 8 outputs before it moved" in said(app)
+    model, tokens = MODELS["minilm"], lab.trace(MODELS["minilm"], SENTENCE).tokens
+    new = next(t.id for t in tokens if not t.special and t.id != tokens[8].id)
+    found = leak(model, tokens.ids, 8, new, mask="none")
+    shown = figure(app, "change of each token's output")["data"][0]["z"]
+    np.testing.assert_allclose(shown, np.where(found.layers == 0, np.nan, found.layers))
+    one = visit(masks="leak", mask="causal", place="8", cells="encoder.self:3.8")
+    assert "A leak: 5 outputs before it moved" in said(one)
+
+
+@pytest.mark.parametrize("part", ["encoder.self", "decoder.self", "decoder.cross"])
+def test_the_leak_test_of_a_translator(part: str) -> None:
+    app = visit(masks="leak", model="translator-en-zh", part=part)
+    passes = part.startswith("decoder")
+    assert ("Passed" in said(app)) == passes
+    assert ("A leak" in said(app)) != passes
+
+
+def test_costs_are_counted() -> None:
+    app = visit(masks="cost", mask="window", width="2")
+    table = app.dataframe[0].value
+    expected = cost_table("window:2", (N, 128, 512, 2048))
+    assert table["tokens"].tolist() == [N, 128, 512, 2048]
+    assert table["cells kept"].tolist() == [f"{x:.1%}" for x in expected["cells"]]
+    kept = sum(abs(q - k) <= 2 for q in range(N) for k in range(N))
+    assert f"It keeps {kept} of {N * N} cells" in said(app).replace("it keeps", "It keeps")
+    assert "22 of 64 blocks" in said(app)  # the diagonal and its neighbours
+
+
+@pytest.mark.parametrize("view", ["edit", "padding", "conventions", "closed", "leak", "cost"])
+def test_every_view_has_its_formula_and_its_code(view: str) -> None:
+    app = visit(masks=view, mask="causal")
+    assert app.latex
+    assert [code for code in app.code if "def " in code.value]
+
+
+HOSTILE = {
+    "cells": (
+        *("1.2", "encoder.self", "encoder.self:", "encoder.self:1", "decoder.self:1.2", ";"),
+        *("encoder.self:1.2,", "encoder.self:-1.2", "encoder.self:1.99999", "x" * 100_000),
+        *("encoder.self:" + ",".join(f"{i}.{j}" for i in range(20) for j in range(20)), "<b>$x$"),
+        *("encoder.self:١.٢", "encoder.self:1.2;" * 3000, "encoder.self:" + "1.1," * 3000),
+    ),
+    "mask": ("window:3", "blocks", "own "),
+    "masks": ("nothing", "edit;", ""),
+    "width": ("-1", "513", "1e9"),
+    "apart": ("0", "65", "x"),
+    "prefix": ("-1", "9999"),
+    "blocks": ("0", "3,,4", "9" * 5000, "1," * 50_000, "a", "3|none"),
+    "globals": ("-1", "1.5", "0+none", "9999999"),
+    "view": ("sideways",),
+    "sentence": ("7",),
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(k, v) for k, values in HOSTILE.items() if k != "mask" for v in values]
+    + [("mask", "window:3"), ("mask", "own ")],
+    ids=lambda text: text[:20],
+)
+def test_a_hostile_link_is_a_default_and_a_notice(key: str, value: str) -> None:
+    view = {"sentence": "padding"}.get(key, "edit")
+    app = visit(**{"masks": view, key: value})
+    assert len(app.get("plotly_chart")) >= 2
+    assert key not in app.query_params or key == "masks"
+    if key in ("cells", "masks"):  # the others are said on the first page that reads them
+        (warning,) = app.warning
+        assert f"{key} = {' '.join(value[:80].split())}" in said(app)
+        assert len(warning.value) < 1000
+    assert not app.error
+
+
+def test_cells_outside_of_the_sentence_do_nothing_and_are_said() -> None:
+    app = visit(cells="encoder.self:1.2,40.3,2.63")
+    trace = lab.trace(MODELS["minilm"], SENTENCE, mask="none^cells:1.2")
+    np.testing.assert_array_equal(weights(app), trace["encoder.3.self"].weights[1])
+    assert "2 turned cells lie outside" in said(app)
+
+
+def test_cells_of_another_model_are_forgotten() -> None:
+    app = visit(cells="encoder.self:1.2")
+    choose(app, model="smollm2")
+    assert "cells" not in app.query_params
+    own = mask(app)
+    np.testing.assert_array_equal(own, np.tri(len(own), dtype=bool))
+    assert not app.warning
+
+
+@pytest.mark.parametrize("typed", ["", "a", "0", "3;4", "1" * 200])
+def test_numbers_that_are_none_are_said_and_the_default_is_used(typed: str) -> None:
+    app = visit(mask="blocks")
+    choose(app, blocks=typed)
+    assert "no whole numbers" in said(app)
+    trace = lab.trace(MODELS["minilm"], SENTENCE, mask=f"blocks:{mask_control.BLOCKS}")
+    np.testing.assert_array_equal(weights(app), trace["encoder.3.self"].weights[1])
+
+
+def test_texts_are_shown_as_typed() -> None:
+    text = "<b>the</b> **cat** :smile: $x$ `sat` </script>"
+    for view in ("edit", "padding", "conventions", "closed", "leak", "cost"):
+        app = visit(text=text, masks=view, text2="*a* $b$", mask="causal")
+        assert not app.error
+        assert len(app.get("plotly_chart")) >= 1
+
+
+@pytest.mark.parametrize("text", ["a", "the " * 200, "猫", "the the the"])
+def test_short_long_and_repeated_texts(text: str) -> None:
+    for view in ("edit", "padding", "conventions", "closed", "leak", "cost"):
+        app = visit(text=text, masks=view, mask="causal")
+        assert not app.error, view
+
+
+def test_an_empty_text_is_a_message() -> None:
+    app = visit(mask="causal")
+    choose(app, text="  ")
+    assert "empty" in app.error[0].value
+    choose(app, text="the cat")
+    assert mask(app).shape == (4, 4)
+
+
+def test_cells_survive_their_link() -> None:
+    parts = ("encoder.self", "decoder.cross")
+    some = (Cell("decoder.cross", 0, 4), Cell("encoder.self", 2, 5), Cell("encoder.self", 3, 1))
+    assert cells.read(cells.write(some), parts) == tuple(sorted(some))
+    assert cells.read("", parts) == ()
+    many = tuple(sorted(Cell("encoder.self", i // 20, 100 + i % 20) for i in range(MOST)))
+    assert cells.read(cells.write(many), parts) == many
