@@ -10,10 +10,11 @@ import numpy as np
 from benchmarks.crowd.answers import Answer
 from benchmarks.crowd.server import Use
 
+SENTENCES = "· new sentence, minilm, all"
 QUICK = ("head", "layer", "stage")
 TOGETHER: dict[str, Callable[[str], bool]] = {  # the kinds that the aims are about
     "· head, layer or stage": lambda kind: kind in QUICK,
-    "· new sentence, minilm, all": lambda kind: kind.startswith("new sentence, minilm"),
+    SENTENCES: lambda kind: kind.startswith("new sentence, minilm"),
     "· everything but opening": lambda kind: kind not in ("open", "come back"),
 }
 
