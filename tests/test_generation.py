@@ -8,10 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import attention_lab as lab
 from attention_lab.beam import PENALTY, beam_search, score
 from attention_lab.config import Kind
 from attention_lab.errors import InputError, LimitError
-from attention_lab.generation import generate, greedy
+from attention_lab.generation import generate, greedy, greedy_changed
 from attention_lab.tokens import tokenize
 from attention_lab.training.decoding import translate_all
 from attention_lab.zoo.loaded import Model
@@ -157,6 +158,43 @@ def test_impossible_settings_are_named(arguments: dict[str, float]) -> None:
     (name,) = arguments
     with pytest.raises(InputError, match=name):
         generate(tiny_model("decoder"), TEXT, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder-decoder"])
+def test_without_a_change_the_changed_model_writes_the_same(kind: Kind) -> None:
+    for seed in range(3):
+        model = tiny_model(kind, seed=seed)
+        plain, changed = greedy(model, TEXT, 12), greedy_changed(model, TEXT, max_new_tokens=12)
+        assert changed.ids == plain.ids
+        assert changed.finished == plain.finished
+        for mine, theirs in zip(changed.steps, plain.steps, strict=True):
+            assert mine.log_probability == pytest.approx(theirs.log_probability, abs=1e-4)
+            assert [id for id, _value in mine.candidates] == [id for id, _ in theirs.candidates]
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder-decoder"])
+@pytest.mark.parametrize("mask", ["none", "window:1", "causal^cells:3.1"])
+def test_each_step_is_a_trace_under_the_mask(kind: Kind, mask: str) -> None:
+    """Also where earlier tokens may look at later ones, which a cache would not let them do."""
+    model = tiny_model(kind)
+    edits = [lab.ablate("*", head=1), lab.mask("decoder.1.self", "none")]
+    written = greedy_changed(model, TEXT, mask, edits, max_new_tokens=6)
+    for number, step in enumerate(written.steps):
+        before = [each.id for each in written.steps[:number]]
+        ids = tokenize(model.tokenizer, TEXT).ids
+        texts = (ids, before) if kind == "encoder-decoder" else ([*ids, *before], None)
+        logits = lab.trace_ids(model, *texts, mask, edits).logits
+        assert step.id == int(logits[-1].argmax())
+    assert written.ids != greedy(model, TEXT, 6).ids
+
+
+def test_a_changed_model_that_cannot_write_and_masks_that_are_none() -> None:
+    with pytest.raises(InputError, match="cannot write"):
+        greedy_changed(tiny_model("encoder"), TEXT)
+    with pytest.raises(InputError, match="There is no mask"):
+        greedy_changed(tiny_model("decoder"), TEXT, "future")
+    long = greedy_changed(tiny_model("decoder", seed=1), TEXT, max_new_tokens=500)
+    assert len(tokenize(tiny_model("decoder").tokenizer, TEXT)) + len(long.steps) <= 64
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "cat " * 10_000])

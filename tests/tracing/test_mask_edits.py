@@ -1,13 +1,17 @@
 """Masks of one's own: where they act, what they are, and what is refused."""
 
+import resource
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import attention_lab as lab
-from attention_lab.config import Kind
+from attention_lab.config import Kind, Limits
 from attention_lab.errors import InputError
+from attention_lab.model import masks
+from attention_lab.zoo.loaded import Model
 from tests.factories import tiny_model
 from tests.tracing.helpers import assert_identical, numbers, run
 
@@ -118,6 +122,14 @@ def test_a_closed_row_gives_zeros_everywhere_and_no_nan() -> None:
         (np.ones((3, 9, 9), dtype=bool), "has 3 heads; needed is one for all, or one each for 4"),
         (np.ones((0, 9, 9), dtype=bool), "has 0 heads; needed is one for all, or one each for 4"),
         (lambda q, k: np.ones((q, k + 1), dtype=bool), r"shape \(9, 10\)"),
+        (lambda q, k: np.full((q, k), np.nan), "float64"),
+        (lambda q, k: [[True] * k] * q, "list"),
+        (lambda q, k: 1 / 0, r"mask function failed on \(9, 9\) with ZeroDivisionError"),
+        (lambda: None, r"mask function failed on \(9, 9\) with TypeError"),
+        (np.full((9, 9), np.nan), "float64"),
+        (np.ones((9, 9), dtype=object), "object"),
+        (np.ones((2, 4, 9, 9), dtype=bool), r"shape \(2, 4, 9, 9\)"),
+        ("dilated:2:0", "There is no mask"),
     ],
 )
 def test_a_malformed_mask_is_refused(mask: Any, message: str) -> None:
@@ -125,3 +137,41 @@ def test_a_malformed_mask_is_refused(mask: Any, message: str) -> None:
     for options in ({"mask": mask}, {"edits": [lab.mask("encoder.1.self", mask)]}):
         with pytest.raises(InputError, match=message):
             run(model, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "name",
+    ["dilated:1:2", "prefix:2", "blocks:2,3", "global:1", "window:1|global:0", "none^cells:1.0"],
+)
+def test_every_name_goes_through_a_trace(kind: Kind, name: str) -> None:
+    trace = run(tiny_model(kind), mask=name)
+    for site in trace.sites:
+        if site.endswith("self"):
+            n = len(trace[site].query_tokens)
+            real = torch.ones(n, dtype=torch.bool)
+            assert trace[site].mask.tolist() == masks.build(name, real, n).tolist()
+            assert (trace[site].weights[:, ~trace[site].mask[0]] == 0).all()
+
+
+@pytest.mark.pulled
+def test_a_window_on_512_tokens_stays_within_the_budget(minilm: Model) -> None:
+    """A trace keeps no weights above the budget, and the run itself holds one layer's at a time."""
+    limits = Limits(characters=10_000)
+    text = "cat " * 510
+    lab.trace(minilm, text[:400], mask="window:4", limits=limits)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    trace = lab.trace(minilm, text, mask="window:4", limits=limits)
+    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    assert len(trace.tokens) == 512
+    config = trace.model.config
+    all_weights = 4 * config.n_layers * config.n_heads * 512**2
+    assert all_weights > limits.weight_bytes
+    assert trace.nbytes <= limits.weight_bytes
+    # With scores, masked scores and weights of all layers it would be 3 × 72 MB more.
+    assert grown <= 3 * limits.weight_bytes
+    site = trace["encoder.5.self"]
+    near = np.abs(np.subtract.outer(np.arange(512), np.arange(512))) <= 4
+    np.testing.assert_array_equal(site.mask[0], near)
+    assert (site.weights[:, ~near] == 0).all()
+    np.testing.assert_allclose(site.weights.sum(-1), 1, atol=1e-5)
