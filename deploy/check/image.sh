@@ -18,8 +18,8 @@ build() {
   }
   local base venv models
   base=$(size "$(awk '$1 == "FROM" { print $2; exit }' Dockerfile)")
-  venv=$(run du -sm /opt/venv | cut -f 1)
-  models=$(run du -sm /models | cut -f 1)
+  venv=$(run du -s -B 1000000 /opt/venv | cut -f 1)
+  models=$(run du -s -B 1000000 /models | cut -f 1)
   say "built with hashes: $(size "$image") MB: base $base, packages $venv, models $models"
   [ "$(label version)" = "$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)" ] ||
     fail "the label has another version than pyproject.toml"
