@@ -157,12 +157,12 @@ class Trace:
         block = self.model.module.get_submodule(f"{stack}.layers.{layer}.{part}_attn")
         stored = {p: t for p in POINTS if (t := self.captured.get(f"{name}.{p}")) is not None}
 
-        def bias() -> Tensor | None:
-            if self.position != "alibi" or part == "cross":
-                return None
-            return positions.alibi_bias(self.model.config.n_heads, len(query), len(key))
+        # Without `self`: a ring of references would stay in memory until a garbage collection.
+        n_heads, is_alibi = self.model.config.n_heads, self.position == "alibi" and part == "self"
 
-        n_heads = self.model.config.n_heads
+        def bias() -> Tensor | None:
+            return positions.alibi_bias(n_heads, len(query), len(key)) if is_alibi else None
+
         w_o: Tensor = block.get_parameter("w_o.weight")
         return Site(name, query, key, n_heads, stored, w_o.detach(), bias)
 
