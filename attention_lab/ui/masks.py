@@ -50,10 +50,10 @@ def restore(shared: Shared) -> None:
 def view_switch() -> View:
     """One view at a time."""
     names: dict[View, str] = {
-        "edit": _("one mask, cell by cell"),
-        "padding": _("padding in a batch"),
+        "edit": _("cell by cell"),
+        "padding": _("padding"),
         "conventions": _("true or false?"),
-        "closed": _("a row without any key"),
+        "closed": _("a row without keys"),
         "leak": _("leak test"),
         "cost": _("cost"),
     }
@@ -72,7 +72,7 @@ def view_switch() -> View:
 
 def edit(request: Request, shared: Shared) -> None:
     """The mask on the left, the weights under it on the right, and what became of the output."""
-    left, right = st.columns([2, 3], gap="medium")
+    left, right = st.columns([4, 5], gap="medium")
     with right:
         place = heads.pickers(shared.model.config)
     trace, baseline = run(request), run(request.baseline)

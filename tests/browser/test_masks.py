@@ -156,9 +156,9 @@ def test_before_after_and_difference_share_their_scale(page: Page) -> None:
 
 
 VIEWS = {
-    "padding in a batch": "a sentence does not notice its company",
+    "padding": "a sentence does not notice its company",
     "true or false?": "The model, run with this mask the wrong way round in every layer",
-    "a row without any key": "the output has 0 numbers that are NaN",
+    "a row without keys": "the output has 0 numbers that are NaN",
     "leak test": "A leak",
     "cost": "256 of 256 cells",
 }
