@@ -32,6 +32,7 @@ def main() -> None:
     trace_of(trained)
     trace_of(request)
     heads_and_detail(request, shared)
+    words.formula()  # outside: it is the same for every head
 
 
 @st.fragment

@@ -83,10 +83,12 @@ def restore_checked(key: str, is_right: Callable[[str], bool], default: str = ""
 
 def write(leave_out: Sequence[str] = ()) -> None:
     """Bring the URL up to date with the state; values equal to their default are not written."""
+    here = set(st.query_params)
     for key, default in _defaults().items():
         value = st.session_state.get(key, default)
         if value == default or key in leave_out:
-            st.query_params.pop(key, None)
+            if key in here:
+                del st.query_params[key]
             continue
         many = isinstance(value, list)
         wanted = [_written(v) for v in value] if many else [_written(value)]

@@ -100,6 +100,10 @@ def explanation(stage: Stage) -> None:
             "decide that too. To test what a head does, switch it off."
         )
     )
+
+
+def formula() -> None:
+    """Attention as a formula and as code."""
     with st.expander(_("The formula and the code"), icon=":material/function:"):
         st.latex(FORMULA)
         st.code(CODE, language="python")
