@@ -32,7 +32,7 @@ def mask_grid(
     if mask.size <= MOST_POINTS:
         data.append(_points(mask))
     layout = _layout(rows, columns, int(np.clip(130 + 36 * len(rows), 220, 520))) | {
-        "shapes": [] if chosen is None else [_frame(*chosen)],
+        "shapes": [] if chosen is None else [scales.frame(*chosen)],
         "clickmode": "event+select",
         "hovermode": "closest",
         "hoverdistance": -1,
@@ -134,17 +134,6 @@ def _legend(names: tuple[str, str] | None = None) -> list[dict[str, Any]]:
         }
         for name, colour in zip(titles, (scales.OPEN, scales.MASKED), strict=True)
     ]
-
-
-def _frame(query: int, key: int) -> dict[str, Any]:
-    return {
-        "type": "rect",
-        "x0": key - 0.5,
-        "x1": key + 0.5,
-        "y0": query - 0.5,
-        "y1": query + 0.5,
-        "line": {"color": scales.ACCENT, "width": 2},
-    }
 
 
 def _layout(

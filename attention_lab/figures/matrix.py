@@ -46,7 +46,7 @@ def matrix(
         "plot_bgcolor": scales.MASKED if not np.isfinite(values).all() else "rgba(0,0,0,0)",
         "margin": {"l": 8, "r": 24, "t": 8, "b": 8},
         "height": int(np.clip(110 + ROW_HEIGHT * len(rows), 150, 460)),
-        "shapes": [] if chosen_row is None else [_frame(chosen_row, values.shape[1])],
+        "shapes": [] if chosen_row is None else [scales.frame(chosen_row, 0, values.shape[1])],
         "dragmode": False,
     }
     return go.Figure({"data": [cells], "layout": layout})
@@ -79,18 +79,6 @@ def _axis(labels: Sequence[str] | None, n: int) -> dict[str, object]:
     names = [escape(labels[i]) for i in places]
     axis["ticklabeloverflow"] = "allow"
     return axis | {"tickvals": places, "ticktext": names, "tickfont": font}
-
-
-def _frame(row: int, n_columns: int) -> dict[str, object]:
-    line = {"color": scales.ACCENT, "width": 2}
-    return {
-        "type": "rect",
-        "x0": -0.5,
-        "x1": n_columns - 0.5,
-        "y0": row - 0.5,
-        "y1": row + 0.5,
-        "line": line,
-    }
 
 
 def _short(value: float) -> str:

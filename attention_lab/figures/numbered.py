@@ -82,7 +82,7 @@ def numbered(
         "plot_bgcolor": "rgba(0,0,0,0)",
         "margin": {"l": 8, "r": 24, "t": 8, "b": 8},
         "height": height,
-        "shapes": [] if chosen_row is None else [_frame(chosen_row, n_columns)],
+        "shapes": [] if chosen_row is None else [scales.frame(chosen_row, first, n_columns)],
         "dragmode": False,
         "uirevision": "keep",
     }
@@ -93,14 +93,3 @@ def _ticks(n: int) -> list[int]:
     """About eight round numbers below n."""
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if n <= 8 * s)
     return list(range(0, n, step))
-
-
-def _frame(row: int, n_columns: int) -> dict[str, object]:
-    return {
-        "type": "rect",
-        "x0": -0.5,
-        "x1": n_columns - 0.5,
-        "y0": row - 0.5,
-        "y1": row + 0.5,
-        "line": {"color": scales.ACCENT, "width": 2},
-    }

@@ -27,6 +27,18 @@ LINES = (
 )
 
 
+def frame(row: int, column: int, width: int = 1) -> dict[str, Any]:
+    """A frame around the cells of a row that begin at a column, in the accent colour."""
+    return {
+        "type": "rect",
+        "x0": column - 0.5,
+        "x1": column - 0.5 + width,
+        "y0": row - 0.5,
+        "y1": row + 0.5,
+        "line": {"color": ACCENT, "width": 2},
+    }
+
+
 def bar(title: str) -> dict[str, Any]:
     """A colour bar under the picture, with the name of what it measures."""
     return {

@@ -5,8 +5,8 @@ import pandas as pd
 
 from attention_lab.analysis.similarity import Similarity
 from attention_lab.figures.growth import growth_curves
-from attention_lab.figures.scales import LINES
 from attention_lab.figures.head_grid import head_grid
+from attention_lab.figures.scales import LINES
 from attention_lab.figures.similarity import similarity_map
 from tests.figures.helpers import read
 
