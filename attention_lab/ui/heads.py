@@ -88,11 +88,15 @@ def layer_and_head(config: ModelConfig, part: str) -> Place:
     return Place(part, int(layer), int(head))
 
 
-def restore(model: Model) -> None:
-    """The choice of a head from the link; without one the head worth looking at first."""
+def restore(model: Model, kind: str = "") -> None:
+    """The choice of a head from the link; without one the head worth looking at first.
+
+    It is one of the last part, or of the last that ends with `kind`.
+    """
     config = model.config
     layer, head = FOCUS.get(model.name, (0, 0))
-    link.restore("part", parts(config), parts(config)[-1])
+    known = parts(config)
+    link.restore("part", known, [part for part in known if part.endswith(kind)][-1])
     link.restore("layer", range(config.n_layers), layer)
     link.restore("head", range(config.n_heads), head)
 

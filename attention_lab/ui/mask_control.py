@@ -84,6 +84,43 @@ def mask_control() -> None:
         _parameter(key, mask)
 
 
+def meaning() -> str:
+    """The chosen mask in one sentence, with where it comes from."""
+    sentences = {
+        "own": _(
+            "The mask the model was trained with: an encoder sees everything, a decoder only what "
+            "came before."
+        ),
+        "none": _("Everybody sees everybody, as in BERT."),
+        "causal": _(
+            "Nobody sees what comes later, as in GPT and in the decoder of “Attention Is All You "
+            "Need”."
+        ),
+        "padding": _("Nobody sees padding, with which shorter sentences of a batch are filled up."),
+        "causal+padding": _("Nobody sees what comes later, and nobody sees padding."),
+        "window": _("Each token sees its neighbours up to k away (Longformer)."),
+        "causal+window": _("Each token sees itself and the k tokens before it (Mistral 7B)."),
+        "dilated": _(
+            "Each token sees some keys on both sides, with gaps between them, and so reaches "
+            "farther (Longformer)."
+        ),
+        "prefix": _(
+            "The first tokens are seen by all; after them nobody sees what comes later (prefix "
+            "language models, T5)."
+        ),
+        "blocks": _(
+            "Several sentences packed into one text: each sees only itself. What is left over is "
+            "one more."
+        ),
+        "global": _("Only these tokens see everything and are seen by all; nothing else is open."),
+        "window|global": _(
+            "Each token sees its neighbours up to k away; some see everything and are seen by all "
+            "(Longformer)."
+        ),
+    }
+    return sentences[str(st.session_state.get("mask", "own"))]
+
+
 def _parameter(key: str, mask: str) -> None:
     dilated = mask == "dilated"
     numbers = {

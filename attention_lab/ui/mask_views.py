@@ -15,6 +15,7 @@ from attention_lab.clinic.exhibit import Function, Matrix, source, written
 from attention_lab.figures.clinic import draw_matrix
 from attention_lab.figures.masks import written_mask
 from attention_lab.i18n import _
+from attention_lab.model.masks import causal
 from attention_lab.tracing.edits import mask as mask_edit
 from attention_lab.tracing.record import trace as trace_text
 from attention_lab.tracing.site import Site
@@ -157,9 +158,11 @@ def conventions(request: Request, shared: Shared) -> None:
         mask_control()
     site = run(request)[place.site]
     name, mask = request.mask_at(place.part), site.mask[0]
-    if mask.all() and len(site.query_tokens) == len(site.key_tokens):
+    if mask.all() and place.part.endswith(".self"):
         st.caption(_("The chosen mask closes nothing, so that a causal one stands here."))
-        name, mask = "causal", np.tri(len(mask), dtype=bool)
+        name, mask = "causal", causal(*mask.shape).numpy()
+    elif mask.all():
+        st.caption(_("This mask closes nothing: cross-attention is open."))
     _four_ways(mask, site)
     st.markdown(f"#### {_('What happens on a mix-up')}")
     _mix_up(request, name, mask, site, place.head)

@@ -18,7 +18,7 @@ from attention_lab.ui.asking import ask
 from attention_lab.ui.cells import Cell
 from attention_lab.ui.heads import CHART, Place
 from attention_lab.ui.markup import plain
-from attention_lab.ui.mask_control import mask_control
+from attention_lab.ui.mask_control import mask_control, meaning
 from attention_lab.ui.runs import Request, run, write, write_changed
 from attention_lab.ui.sidebar import Shared, put_back
 from attention_lab.ui.walkthrough import token_picker
@@ -41,7 +41,7 @@ CODE: dict[str, Function] = {
 
 def restore(shared: Shared) -> None:
     """The state of the page from the link."""
-    heads.restore(shared.model)
+    heads.restore(shared.model, ".self")
     cells.restore(shared.model.config)
     link.restore("masks", VIEWS, "edit")
     link.restore("view", detail.VIEWS, "after")
@@ -108,6 +108,7 @@ def grid(request: Request, trace: Trace, place: Place) -> None:
         config=CHART,
         alt=alt.format(rows=n_query, columns=n_key, n=int(mask.sum())),
     )
+    st.caption(plain(meaning()))
     if mask.size > MOST_POINTS:
         st.caption(_("This sentence is too long to click its cells; choose one here instead."))
     with st.container(horizontal=True):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import plotly.io as pio
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import attention_lab as lab
@@ -126,8 +127,13 @@ PRESETS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def test_every_preset_is_tested() -> None:
+def test_every_preset_is_tested_and_has_a_meaning() -> None:
     assert PRESETS.keys() | {"own"} == set(mask_control.MASKS)
+    sentences = set()
+    for name in mask_control.MASKS:
+        st.session_state["mask"] = name
+        sentences.add(mask_control.meaning())
+    assert len(sentences) == len(mask_control.MASKS)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -143,6 +149,7 @@ def test_a_preset_is_run_and_goes_along_to_explore(preset: str) -> None:
     bars = figure(app, "How far the output of each token moved")["data"][0]["y"]
     np.testing.assert_allclose(bars, 1 - token_shifts(before.hidden, trace.hidden)["cosine"])
     assert f'mask="{name}"' in said(app)
+    assert app.session_state["mask"] == preset
     state = link(app)
     app.switch_page("pages/explore.py")
     run(app)
