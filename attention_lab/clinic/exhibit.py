@@ -3,8 +3,10 @@
 import ast
 import inspect
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +15,8 @@ from torch import Tensor
 
 from attention_lab.clinic.subject import Subject
 from attention_lab.i18n import _
+
+_parsing = threading.Lock()  # Python 3.11's ast.parse fails when two threads are in it at once
 
 Function = Callable[..., Any]
 Numbers = tuple[tuple[str, str], ...]  # what was measured, and its value as it is shown
@@ -137,9 +141,11 @@ def source(*functions: Function) -> str:
     return "\n\n".join(map(_lines, functions))
 
 
+@lru_cache(maxsize=256)
 def _lines(function: Function) -> str:
     text = inspect.getsource(function).rstrip()
-    node = ast.parse(text).body[0]
+    with _parsing:
+        node = ast.parse(text).body[0]
     assert isinstance(node, ast.FunctionDef)
     names = ", ".join(argument.arg for argument in node.args.args)
     first = node.body[ast.get_docstring(node) is not None]
