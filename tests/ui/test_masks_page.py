@@ -18,6 +18,7 @@ from attention_lab.generation import greedy, greedy_changed
 from attention_lab.ui import cells, mask_control
 from attention_lab.ui.cells import MOST, Cell
 from attention_lab.ui.keep import RESULTS, TRACES
+from attention_lab.ui.masks import VIEWS
 from attention_lab.zoo import native, store
 from tests.factories import tiny_model
 from tests.figures.helpers import read
@@ -155,6 +156,8 @@ def test_a_preset_is_run_and_goes_along_to_explore(preset: str) -> None:
     run(app)
     assert app.selectbox(key="mask").value == preset
     np.testing.assert_array_equal(weights(app), site.weights[1])
+    if not numbers:
+        return
     again = visit(**state)
     np.testing.assert_array_equal(weights(again), site.weights[1])
     assert not again.warning
@@ -277,8 +280,10 @@ def test_padding_on_other_kinds(model: str) -> None:
     assert "rounding" in said(app)
 
 
-@pytest.mark.parametrize("model", ["minilm", "smollm2", "translator-en-zh"])
-@pytest.mark.parametrize("name", ["own", "causal", "window"])
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [("minilm", "own"), ("minilm", "window"), ("smollm2", "own"), ("translator-en-zh", "causal")],
+)
 def test_conventions(model: str, name: str) -> None:
     app = visit(masks="conventions", model=model, mask=name)
     for way in ("True = may attend", "True = blocked", "−∞ = blocked", "−1e9 = blocked"):
@@ -348,11 +353,12 @@ def test_costs_are_counted() -> None:
     assert "22 of 64 blocks" in said(app)  # the diagonal and its neighbours
 
 
-@pytest.mark.parametrize("view", ["edit", "padding", "conventions", "closed", "leak", "cost"])
-def test_every_view_has_its_formula_and_its_code(view: str) -> None:
-    app = visit(masks=view, mask="causal")
-    assert app.latex
-    assert [code for code in app.code if "def " in code.value]
+def test_every_view_has_its_formula_and_its_code() -> None:
+    app = visit(mask="causal")
+    for view in VIEWS:
+        choose(app, masks=view)
+        assert app.latex, view
+        assert [code for code in app.code if "def " in code.value], view
 
 
 HOSTILE = {
@@ -362,7 +368,7 @@ HOSTILE = {
         *("encoder.self:" + ",".join(f"{i}.{j}" for i in range(20) for j in range(20)), "<b>$x$"),
         *("encoder.self:١.٢", "encoder.self:1.2;" * 3000, "encoder.self:" + "1.1," * 3000),
     ),
-    "mask": ("window:3", "blocks", "own "),
+    "mask": ("window:3", "block", "own "),
     "masks": ("nothing", "edit;", ""),
     "width": ("-1", "513", "1e9"),
     "apart": ("0", "65", "x"),
@@ -370,26 +376,28 @@ HOSTILE = {
     "blocks": ("0", "3,,4", "9" * 5000, "1," * 50_000, "a", "3|none"),
     "globals": ("-1", "1.5", "0+none", "9999999"),
     "view": ("sideways",),
-    "sentence": ("7",),
 }
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [(k, v) for k, values in HOSTILE.items() if k != "mask" for v in values]
-    + [("mask", "window:3"), ("mask", "own ")],
-    ids=lambda text: text[:20],
-)
-def test_a_hostile_link_is_a_default_and_a_notice(key: str, value: str) -> None:
-    view = {"sentence": "padding"}.get(key, "edit")
-    app = visit(**{"masks": view, key: value})
-    assert len(app.get("plotly_chart")) >= 2
-    assert key not in app.query_params or key == "masks"
-    if key in ("cells", "masks"):  # the others are said on the first page that reads them
-        (warning,) = app.warning
-        assert f"{key} = {' '.join(value[:80].split())}" in said(app)
-        assert len(warning.value) < 1000
+@pytest.mark.parametrize("number", range(max(map(len, HOSTILE.values()))))
+def test_a_hostile_link_is_a_default_and_a_notice(number: int) -> None:
+    wrong = {key: values[number % len(values)] for key, values in HOSTILE.items()}
+    app = visit(**wrong)
+    assert mask(app).all()
+    assert len(app.get("plotly_chart")) == 2
+    assert not set(link(app)) & (set(wrong) - {"masks"})
+    (warning,) = app.warning  # the other keys are said on Explore, which reads them before
+    assert f"cells = {' '.join(wrong['cells'][:80].split())}" in said(app)
+    assert len(warning.value) < 1000
     assert not app.error
+    for key, default in {"width": 4, "apart": 2, "prefix": 4, "blocks": "4,4"}.items():
+        assert app.session_state[key] == default
+
+
+def test_a_sentence_that_the_batch_does_not_have() -> None:
+    app = visit(masks="padding", sentence="7")
+    assert not app.error
+    assert app.session_state["sentence"] == 1
 
 
 def test_cells_outside_of_the_sentence_do_nothing_and_are_said() -> None:
@@ -419,16 +427,18 @@ def test_numbers_that_are_none_are_said_and_the_default_is_used(typed: str) -> N
 
 def test_texts_are_shown_as_typed() -> None:
     text = "<b>the</b> **cat** :smile: $x$ `sat` </script>"
-    for view in ("edit", "padding", "conventions", "closed", "leak", "cost"):
-        app = visit(text=text, masks=view, text2="*a* $b$", mask="causal")
+    app = visit(text=text, text2="*a* $b$", mask="causal")
+    for view in VIEWS:
+        choose(app, masks=view)
         assert not app.error
         assert len(app.get("plotly_chart")) >= 1
 
 
 @pytest.mark.parametrize("text", ["a", "the " * 200, "猫", "the the the"])
 def test_short_long_and_repeated_texts(text: str) -> None:
-    for view in ("edit", "padding", "conventions", "closed", "leak", "cost"):
-        app = visit(text=text, masks=view, mask="causal")
+    app = visit(text=text, mask="causal")
+    for view in VIEWS:
+        choose(app, masks=view)
         assert not app.error, view
 
 
