@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from attention_lab.ui import log
+from attention_lab.ui import log, serve
 from benchmarks.client import Session
 from tests.ui.conftest import MODELS, write
 
@@ -42,6 +42,21 @@ def test_a_wrong_setting_ends_the_start_with_one_sentence(
     assert sentence in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
     assert not ended.stdout
+
+
+def test_the_process_begins_again_once_with_its_settings_of_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[tuple[object, ...]] = []
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr("os.execve", lambda *call: begun.append(call) or sys.exit(0))
+    with pytest.raises(SystemExit):
+        serve.main()
+    ((program, command, environment),) = begun
+    assert (program, command) == (sys.executable, sys.orig_argv)
+    assert environment == {**os.environ, "GLIBC_TUNABLES": serve.MALLOC}
+    assert "arena_max=1:" in serve.MALLOC
 
 
 @contextmanager
