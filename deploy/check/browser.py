@@ -58,8 +58,9 @@ class Browser(AbstractContextManager["Browser"]):
             self._page.wait_for_load_state("networkidle")
             expect(self._page.get_by_role("heading", level=1)).to_be_visible()
             expect(self._page.get_by_test_id("stStatusWidget")).to_have_count(0)
-            if "Positions" in str(link.text_content()):  # its words are a component with a script
-                expect(self._page.get_by_role("button", name="to the left").first).to_be_visible()
+        # A component with a script of its own.
+        self._page.goto(f"http://{self._address}/positions?about=order")
+        expect(self._page.get_by_role("button", name="to the left").first).to_be_visible()
         self._open(f"{self._word} again")
         if self._problems:
             raise AssertionError("\n".join(self._problems))

@@ -4,6 +4,7 @@ Arguments: the address, and the prefix of the containers' names. Prints a line f
 was checked, and ends with 1 at the first that is not so.
 """
 
+import http.client
 import subprocess
 import sys
 import threading
@@ -71,7 +72,7 @@ def check_headers(address: str) -> None:
 
 
 def check_origin(address: str) -> None:
-    """A page of another site cannot open a session in a visitor's browser."""
+    """No session for a page of another site, and none under another name than the allowed hosts."""
     stream = f"ws://{address}/_stcore/stream"
     with connect(stream, origin=Origin(f"http://{address}"), open_timeout=60):
         pass
@@ -82,6 +83,25 @@ def check_origin(address: str) -> None:
         say(f"a WebSocket from another site's page is refused ({error.response.status_code})")
     else:
         fail("a WebSocket from another site's page is accepted")
+    found = {name: knock(address, name) for name in (address, "elsewhere.example")}
+    if list(found.values()) != [101, 403]:
+        fail(f"allowed hosts do not count: {found}")
+    say("a session under a name that is not among the allowed hosts is refused (403)")
+
+
+def knock(address: str, name: str) -> int:
+    """The status of the answer to a handshake that calls the server by some name."""
+    host, port = address.split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    connection.putrequest("GET", "/_stcore/stream", skip_host=True)
+    headers = {"Host": name, "Upgrade": "websocket", "Connection": "Upgrade"}
+    headers |= {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Protocol": "streamlit"}
+    for header in (headers | {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}).items():
+        connection.putheader(*header)
+    connection.endheaders()
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 def check_sticky(people: list[Person]) -> None:

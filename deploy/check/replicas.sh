@@ -19,7 +19,7 @@ replicas() {
     skip "three replicas: no Chromium here (CHROMIUM=/path names one)"
     return
   fi
-  export COOKIE_SECRET
+  export COOKIE_SECRET STREAMLIT_SERVER_ALLOWED_HOSTS="127.0.0.1 localhost"
   COOKIE_SECRET=$(python3 -c 'import secrets; print(secrets.token_hex(32))')
   compose_replicas up -d --no-build --pull never --wait --wait-timeout 400 >"$work/replicas.log" 2>&1 || {
     cat "$work/replicas.log"
