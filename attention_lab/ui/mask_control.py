@@ -80,8 +80,10 @@ def mask_control() -> None:
         format_func=lambda name: names[name],
         help=_("Who may look at whom. Each choice runs the model again on your sentence."),
     )
-    for key in PARAMETERS[mask]:
-        _parameter(key, mask)
+    if keys := PARAMETERS[mask]:
+        with st.container(horizontal=True):
+            for key in keys:
+                _parameter(key, mask)
 
 
 def meaning() -> str:
@@ -138,7 +140,7 @@ def _parameter(key: str, mask: str) -> None:
     kind, label, default = (
         ("blocks", _("Lengths of the sentences, such as 4,4"), BLOCKS)
         if key == "blocks"
-        else ("global", _("Global tokens by their numbers, such as 0,7"), GLOBALS)
+        else ("global", _("Global tokens, such as 0,7"), GLOBALS)
     )
     typed = st.text_input(label, key=key, persist_state="session", max_chars=200)
     if not _is_list(kind, typed):

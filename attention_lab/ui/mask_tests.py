@@ -129,8 +129,6 @@ def leak_test(request: Request, shared: Shared) -> None:
         )
         found = ask(_("The model reads both sentences …"), leak_of, request, stack, place)
         _verdict(request, found, tokens.labels[place], stack)
-        st.latex(r"\Delta_i=\max_d\left|\mathrm{out}_{i,d}(x)-\mathrm{out}_{i,d}(x')\right|")
-        st.code(source(mask_ways.moved_by), language="python", wrap_lines=True)
     with right:
         st.markdown(f"**{plain(_('How far the output of each layer moved'))}**")
         titles = (_("layer"), _("token"), _("largest change"))
@@ -147,6 +145,8 @@ def leak_test(request: Request, shared: Shared) -> None:
             "arithmetic, and a masked weight is exactly 0. So there is no tolerance here."
         )
         st.caption(plain(text))
+        st.latex(r"\Delta_i=\max_d\left|\mathrm{out}_{i,d}(x)-\mathrm{out}_{i,d}(x')\right|")
+        st.code(source(mask_ways.moved_by), language="python", wrap_lines=True)
 
 
 @RESULTS.kept
