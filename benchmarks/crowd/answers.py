@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlencode
 
 import numpy as np
 import orjson
+import torch
 from numpy.typing import NDArray
 
 import attention_lab as lab
@@ -122,6 +123,7 @@ def check(answers: Sequence[Answer]) -> int:
     Runs after the clock has stopped: nothing is computed beside the server. Returns how many traces
     that took.
     """
+    torch.set_num_threads(1)  # two would wait for each other where the machine is busy
     groups: dict[tuple[str, str, str, tuple[str, ...]], list[Answer]] = {}
     for answer in answers:
         if answer.values is not None:
