@@ -37,6 +37,13 @@ class Session(AbstractContextManager["Session"]):
 
     def change(self, label: str, value: int | str) -> float:
         """Give the widget whose label starts so a value; milliseconds until the run is over."""
+        return self._run(self._change(label, value))
+
+    def interrupt(self, label: str, value: int | str) -> None:
+        """The same from another thread, while this session waits for the end of a run."""
+        self._send(self._change(label, value))
+
+    def _change(self, label: str, value: int | str) -> BackMsg:
         name = next(name for name in self._widgets if name.startswith(label))
         id, fragment = self._widgets[name]
         message = BackMsg()
@@ -46,12 +53,15 @@ class Session(AbstractContextManager["Session"]):
             state.int_value = value
         else:
             state.string_value = value
-        return self._run(message)
+        return message
+
+    def _send(self, message: BackMsg) -> None:
+        message.rerun_script.page_script_hash = self._page
+        self._socket.send(message.SerializeToString())
 
     def _run(self, message: BackMsg) -> float:
-        message.rerun_script.page_script_hash = self._page
         start = time.perf_counter()
-        self._socket.send(message.SerializeToString())
+        self._send(message)
         while True:
             answer = ForwardMsg.FromString(bytes(self._socket.recv(60)))  # type: ignore[arg-type]
             kind = answer.WhichOneof("type")

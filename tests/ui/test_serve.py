@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode
@@ -154,6 +155,54 @@ def test_an_uncaught_error_is_logged_by_kind_and_place_alone(
     assert re.search(r'broken\.py", line 7, in work', said)
     assert "ValueError (its message is not logged)" in said
     assert "KeyError (its message is not logged)" in said
+
+
+def test_who_types_on_while_waiting_gives_the_place_up(
+    tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run that waits is replaced: what it waited for is never computed."""
+    script = tmp_path / "wait.py"
+    script.write_text(
+        "import threading\n"
+        "import streamlit as st\n"
+        "from attention_lab.tracing.gate import Gate\n"
+        "from attention_lab.ui.asking import waiting\n"
+        "make = st.cache_resource(lambda kind: kind(1, 9) if kind is Gate else kind())\n"
+        "gate, leave = make(Gate), make(threading.Event)\n"
+        "text = st.text_input('Your sentence')\n"
+        "if text == 'go on':\n"
+        "    leave.set()\n"
+        "elif text:\n"
+        "    with waiting('Reading'), gate:\n"
+        "        print('computed', text, flush=True)\n"
+        "        leave.wait(60)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    printed, label = tmp_path / "log.txt", "Your sentence"
+
+    def computed() -> list[str]:
+        return re.findall("computed (.*)", printed.read_text())
+
+    with (
+        serving(f"streamlit run {script}", printed, models) as address,
+        ThreadPoolExecutor(2) as pool,
+        Session(address) as first,
+        Session(address) as second,
+        Session(address) as third,
+    ):
+        for session in (first, second, third):
+            session.open()
+        ends = [pool.submit(first.change, label, "long")]
+        while computed() != ["long"]:
+            time.sleep(0.05)
+        ends.append(pool.submit(second.change, label, "half a sen"))
+        time.sleep(1)  # by then it waits
+        second.interrupt(label, "half a sentence")
+        time.sleep(0.5)
+        third.change(label, "go on")
+        for end in ends:
+            end.result(60)
+        assert computed() == ["long", "half a sentence"]
 
 
 def test_errors_without_their_messages() -> None:
