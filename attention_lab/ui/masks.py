@@ -221,7 +221,7 @@ def code(request: Request, place: Place) -> None:
             name = request.mask_at(place.part)
             used = [kind for kind in CODE if kind in name]
             st.code(
-                source(*[CODE[kind] for kind in used[:1]], attend),
+                source(*[CODE[kind] for kind in used[:2]], attend),
                 language="python",
                 wrap_lines=True,
             )
