@@ -55,15 +55,21 @@ def prepare() -> None:
             return
         leave_texts_out()
         gc.disable()  # what imports make stays: looking for garbage in it is a tenth of their time
-        for module in pkgutil.iter_modules(ui.__path__):
-            import_module(f"{ui.__name__}.{module.name}")
-        import plotly.graph_objects as go
-        import torch
-
-        torch.set_num_threads(Limits.from_environment().threads)
-        go.Figure({"data": [{"type": "heatmap"}, {"type": "scatter"}, {"type": "bar"}]})
-        gc.enable()
+        try:
+            _import_all()
+        finally:
+            gc.enable()
         _is_ready.set()
+
+
+def _import_all() -> None:
+    for module in pkgutil.iter_modules(ui.__path__):
+        import_module(f"{ui.__name__}.{module.name}")
+    import plotly.graph_objects as go
+    import torch
+
+    torch.set_num_threads(Limits.from_environment().threads)
+    go.Figure({"data": [{"type": "heatmap"}, {"type": "scatter"}, {"type": "bar"}]})
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
