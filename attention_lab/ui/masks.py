@@ -215,7 +215,7 @@ def code(request: Request, place: Place) -> None:
             st.latex(r"A=\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}+M\right)")
             st.latex(r"M_{ij}=\begin{cases}0&\text{may attend}\\-\infty&\text{blocked}\end{cases}")
             text = _("In Python this run is lab.trace(model, text, mask={name}).")
-            if request.mask is not None and not request.cells:
+            if request.mask and not (request.cells or request.off or request.target_ids):
                 st.markdown(plain(text.format(name=f'"{request.mask}"')))
         with right:
             name = request.mask_at(place.part)
