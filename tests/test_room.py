@@ -100,9 +100,9 @@ def test_people_in_a_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         faults = Faults(crowd, ["cut", "restart"], 9.0)
         asyncio.run(crowd.live(3, 9.0, faults.happen))
     config_of.cache_clear()
-    assert answers.check(crowd.answers) > 3
+    assert answers.check(crowd.answers) >= 3
     assert [answer for answer in crowd.answers if answer.problem] == []
-    assert len(crowd.answers) > 10
+    assert len(crowd.answers) >= 6
     cut, restart = faults.rows
     assert cut["said"].startswith("10 of 10")
     assert (restart["people cut off"], restart["errors after"]) == (3, 0)

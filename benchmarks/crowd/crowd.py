@@ -14,6 +14,7 @@ from benchmarks.crowd.server import Server, Use, use_of
 
 EVERY = 5.0  # seconds between two looks at memory
 ARRIVAL = 0.2  # of the first seconds of a run, at most 30, people arrive one after another
+GRACE = 5.0  # seconds that people stay at least after the last fault
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Crowd:
     texts: Iterator[int] = field(default_factory=count)
     start: float = field(default_factory=time.monotonic)
     is_bare: bool = False
+    end: float = 0.0  # when people leave, on the monotonic clock
     people: list[Person] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
@@ -48,9 +50,10 @@ class Crowd:
     async def live(
         self, people: int, seconds: float, fault: Callable[[], Awaitable[None]] | None = None
     ) -> None:
-        """So many people for so long; `fault` happens meanwhile."""
+        """So many people for so long, or until `fault` has happened if that takes longer."""
         models = tuple(name for name in MODELS if store.is_here(name))
-        until = time.monotonic() + seconds
+        planned = time.monotonic() + seconds
+        self.end = planned if fault is None else float("inf")
         room = Room(
             self.address, self.think, self.texts, self.start, self.answers.append, self.habits,
             models, self.is_bare,
@@ -62,12 +65,13 @@ class Crowd:
         watch = asyncio.create_task(self._watch())
         pause = min(ARRIVAL * seconds, 30.0) / max(people, 1)
         lives = [
-            asyncio.create_task(self._arrive(person, pause * number, until))
+            asyncio.create_task(self._arrive(person, pause * number))
             for number, person in enumerate(new)
         ]
         try:
             if fault is not None:
                 await fault()
+                self.end = max(planned, time.monotonic() + GRACE)
             await asyncio.gather(*lives)
         finally:
             for task in (watch, *lives):
@@ -75,9 +79,9 @@ class Crowd:
         after = os.times()
         self.driver += after.user + after.system - before.user - before.system
 
-    async def _arrive(self, person: Person, after: float, until: float) -> None:
+    async def _arrive(self, person: Person, after: float) -> None:
         await asyncio.sleep(after)
-        await person.live(until)
+        await person.live(lambda: self.end)
 
     async def _watch(self) -> None:
         while True:

@@ -148,7 +148,8 @@ async def _upload(faults: Faults) -> str:
         }
         run = await tab.rerun()
         goes_on = "goes on" if _shows(run, tab) else "does not go on"
-    return "; ".join(f"{name}: {status}" for name, status in found.items()) + f"; {goes_on}"
+    said = "; ".join(f"{name}: {status or 'hung up'}" for name, status in found.items())
+    return f"{said}; {goes_on}"
 
 
 def _form(size: int, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:

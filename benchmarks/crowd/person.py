@@ -64,15 +64,16 @@ class Person:
         self._random = random.Random(number)
         self._page = "Explore"
 
-    async def live(self, until: float) -> None:
+    async def live(self, until: Callable[[], float]) -> None:
         """Open the page, and use it until that moment (seconds on the monotonic clock)."""
         await self.answered("open", self.asked, self.tab.open())
-        while time.monotonic() < until:
-            pause = min(self._random.expovariate(1 / self.room.think), until - time.monotonic())
+        while time.monotonic() < until():
+            thinking = self._random.expovariate(1 / self.room.think)
+            pause = min(thinking, until() - time.monotonic())
             try:
                 await asyncio.wait_for(self.tab.lost.wait(), max(pause, 0.0))
             except TimeoutError:
-                if time.monotonic() < until:
+                if time.monotonic() < until():
                     await self.act(self._choose())
             else:
                 await self._come_back(time.perf_counter())
