@@ -124,8 +124,6 @@ def test_a_closed_row_gives_zeros_everywhere_and_no_nan() -> None:
         (lambda q, k: np.ones((q, k + 1), dtype=bool), r"shape \(9, 10\)"),
         (lambda q, k: np.full((q, k), np.nan), "float64"),
         (lambda q, k: [[True] * k] * q, "list"),
-        (lambda q, k: 1 / 0, r"mask function failed on \(9, 9\) with ZeroDivisionError"),
-        (lambda: None, r"mask function failed on \(9, 9\) with TypeError"),
         (np.full((9, 9), np.nan), "float64"),
         (np.ones((9, 9), dtype=object), "object"),
         (np.ones((2, 4, 9, 9), dtype=bool), r"shape \(2, 4, 9, 9\)"),
