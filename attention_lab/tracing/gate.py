@@ -93,6 +93,18 @@ class Gate:
             self._give_back()
             self._take(None)  # it was let in already and is not sent away for a full queue
 
+    @contextmanager
+    def without_place(self) -> Iterator[None]:
+        """Within this block somebody else has the place, if this thread holds one."""
+        holds = self._own.holds
+        if holds:
+            self._give_back()
+        try:
+            yield
+        finally:
+            if holds:
+                self._take(None)
+
     @property
     def n_waiting(self) -> int:
         """How many wait now."""

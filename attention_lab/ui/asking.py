@@ -3,14 +3,15 @@
 import functools
 import random
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import streamlit as st
 
+from attention_lab.config import Limits
 from attention_lab.errors import BusyError, LabError
 from attention_lab.i18n import _
-from attention_lab.tracing.gate import telling
+from attention_lab.tracing.gate import Gate, cores, telling
 from attention_lab.tracing.trace import Trace
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import Request, run, write
@@ -32,7 +33,8 @@ def in_words(page: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(page)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            page(*args, **kwargs)
+            with _turn():
+                page(*args, **kwargs)
         except BusyError as error:
             st.warning(plain(str(error)), icon=":material/hourglass_top:")
             _retry(page.__qualname__)
@@ -40,6 +42,36 @@ def in_words(page: Callable[P, None]) -> Callable[P, None]:
             st.error(plain(str(error)))
 
     return guarded
+
+
+@functools.lru_cache(maxsize=1)
+def _pages() -> Gate:
+    """How many pages are computed at once: one a core.
+
+    More would take the interpreter from each other hundreds of times in every run of the model, so
+    that each took many times as long. In a full room one after the other is faster for all.
+    """
+    return Gate(cores(), Limits.from_environment().queue)
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Wait for a page's turn; whoever waits for long sees how many come before."""
+    with ExitStack() as held:
+        with ExitStack() as shown, telling(lambda place: show(place)):
+
+            def show(place: int) -> None:
+                shown.close()
+                if place:
+                    shown.enter_context(st.spinner(_place(place), show_time=True))
+
+            held.enter_context(_pages())
+        yield
+
+
+def outside() -> AbstractContextManager[None]:
+    """For what takes minutes and no processor, such as a download: others have their turn."""
+    return _pages().without_place()
 
 
 def _retry(key: str) -> None:

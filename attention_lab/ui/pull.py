@@ -8,6 +8,8 @@ from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ct
 
 from attention_lab.errors import LabError
 from attention_lab.i18n import _
+from attention_lab.ui.asking import outside
+from attention_lab.ui.look_up import look_up
 from attention_lab.ui.markup import plain
 from attention_lab.zoo import store
 from attention_lab.zoo.registry import entry
@@ -51,8 +53,10 @@ def offer(names: Sequence[str]) -> None:
 
 def _pull(name: str) -> None:
     try:
-        store.pull(name, _Bar())
+        with outside():
+            store.pull(name, _Bar())
     except LabError as error:
         st.error(plain(str(error)))
         return
+    look_up.cache_clear()
     st.rerun()

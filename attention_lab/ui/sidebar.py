@@ -8,9 +8,10 @@ from attention_lab.config import ModelConfig
 from attention_lab.errors import LabError
 from attention_lab.i18n import _
 from attention_lab.ui import link, mask_control, pull
+from attention_lab.ui.look_up import look_up
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import load_model
-from attention_lab.zoo import native, store
+from attention_lab.zoo import store
 from attention_lab.zoo.loaded import Model
 from attention_lab.zoo.registry import ENTRIES, entry
 
@@ -28,7 +29,7 @@ class Shared:
 
 def available() -> list[str]:
     """The models that can be chosen, the first choice first."""
-    return [name for name in FIRST_CHOICE if store.is_here(name)]
+    return [name for name in FIRST_CHOICE if look_up(name, store.place(name))]
 
 
 def sidebar(mask: bool = True) -> Shared | None:
@@ -80,14 +81,12 @@ def _load(name: str) -> Model | LabError:
 
 def _describe(name: str) -> str:
     """A model in the picker: name, whether it is trained, and its size on disk."""
-    try:
-        card = native.read_card(store.place(name))
-    except LabError:
+    found = look_up(name, store.place(name))
+    if found is None or found.is_trained is None:
         return _("{name} · cannot be read").format(name=name)
-    trained = _("trained") if card.trained else _("untrained")
-    size = sum(file.stat().st_size for file in store.place(name).glob("*.safetensors")) / 1e6
+    trained = _("trained") if found.is_trained else _("untrained")
     text = _("{name} · {trained} · {size:.0f} MB")
-    return text.format(name=name, trained=trained, size=size)
+    return text.format(name=name, trained=trained, size=found.megabytes)
 
 
 def _forget_places() -> None:

@@ -3,7 +3,9 @@
 import gc
 import pkgutil
 import socket
+import sys
 import threading
+import time
 from contextlib import suppress
 from importlib import import_module
 
@@ -17,6 +19,10 @@ from attention_lab.i18n import _
 from attention_lab.ui.log import leave_texts_out
 from attention_lab.ui.markup import plain
 
+# Seconds that a busy thread may make another wait for the interpreter. A run of the model gives it
+# away at each of some hundred operations, and with Python's 5 ms waits as often to get it back.
+SWITCH = 0.0005
+LATER = 5.0  # seconds after the first model, in which the first visitor's page goes first
 _preparing, _is_ready = threading.Lock(), threading.Event()
 
 
@@ -34,14 +40,19 @@ def start_server() -> None:
 
 
 def warm_up() -> None:
-    """While the server starts and the page loads in the browser: all imports, the first model."""
+    """While the server starts and the page loads in the browser: all imports, the first model.
+
+    Then the others: whoever chooses one first would wait for seconds, and everybody with them.
+    """
     prepare()
     from attention_lab.ui import examples, runs, sidebar
 
-    with suppress(LabError):  # a page will tell
-        name = next(iter(sidebar.available()), None)
-        if name is not None:
-            runs.run(runs.Request(name, examples.FIRST))
+    for number, name in enumerate(sidebar.available()):
+        with suppress(LabError):  # a page will tell
+            if number == 0:
+                runs.run(runs.Request(name, examples.FIRST))
+                time.sleep(LATER)
+            runs.load_model(name)
 
 
 def prepare() -> None:
@@ -69,6 +80,7 @@ def _import_all() -> None:
     import torch
 
     torch.set_num_threads(Limits.from_environment().threads)
+    sys.setswitchinterval(SWITCH)
     go.Figure({"data": [{"type": "heatmap"}, {"type": "scatter"}, {"type": "bar"}]})
 
 

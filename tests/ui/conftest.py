@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
 from attention_lab.ui import runs
+from attention_lab.ui.look_up import look_up
 from attention_lab.zoo import native, store
 from attention_lab.zoo.loaded import Model
 from tests.factories import tiny_model
@@ -66,5 +67,6 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def forget() -> None:
     """Empty the caches that all sessions share."""
     st.cache_resource.clear()
+    look_up.cache_clear()
     for cached in (runs.run, runs.write):
         cached.cache.clear()
