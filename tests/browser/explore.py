@@ -55,7 +55,10 @@ class Explore:
 
     def pick(self, label: str, option: str) -> None:
         """Choose an option of a list."""
-        self.page.get_by_role("combobox", name=label).click()
+        box = self.page.get_by_role("combobox", name=label)
+        box.scroll_into_view_if_needed()
+        self.page.wait_for_timeout(300)  # a list closes when the page scrolls
+        box.click()
         self.page.get_by_role("option", name=option, exact=True).click()
         self.answered()
 
