@@ -31,7 +31,7 @@ test-unit: $(DEV) pulled
 	$(BIN)/pytest -n 2 -m "not browser and not slow"
 
 test-browser: $(DEV) pulled
-	$(BIN)/pytest -m browser
+	$(BIN)/pytest -m "browser and not slow"
 
 test-slow: $(DEV) pulled
 	$(BIN)/pytest -m slow
