@@ -272,3 +272,26 @@ def test_cores_of_a_container_count(tmp_path: Path) -> None:
     assert cores(quota) == 1
     quota.write_text("max 100000\n")
     assert cores(quota) == machine
+
+
+def test_without_place_somebody_else_has_it_until_the_block_ends() -> None:
+    gate = Gate(1, 0)
+
+    def others_may_enter() -> bool:
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                pool.submit(lambda: gate.__enter__().__exit__(None, None, None)).result(SECONDS)
+            except BusyError:
+                return False
+        return True
+
+    with gate.without_place():  # nothing is held, so nothing is given away
+        assert others_may_enter()
+    with gate, gate:
+        assert not others_may_enter()
+        with gate.without_place():
+            assert others_may_enter()
+        with pytest.raises(ValueError, match="inside"), gate.without_place():
+            raise ValueError("inside")
+        assert not others_may_enter()  # held again, also after the error
+    assert others_may_enter()

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -121,3 +122,36 @@ def test_who_waits_for_the_same_goes_on_when_the_first_is_sent_away(
         run(request)
     second.join(60)
     assert found == [run(request)]
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """One page at a time, and no room to wait."""
+    pages = Gate(1, 0)
+    monkeypatch.setattr(asking, "_pages", lambda: pages)
+    return pages
+
+
+def test_pages_have_their_turn_one_after_the_other(pages: Gate) -> None:
+    with held(pages):
+        page = Explore({"text": "the cat"})
+        assert "0 requests are waiting already" in page.app.warning[0].value
+        assert not page.charts
+    page.click("Try again now")
+    assert len(page.charts) == 2
+    with pages:  # given back, though main and fragment are one inside the other
+        pass
+
+
+def test_a_page_that_ends_with_a_sentence_gives_its_turn_back(pages: Gate) -> None:
+    assert Explore({"text": "the " * 3_000}).app.error
+    with held(pages):  # another thread gets it at once
+        pass
+
+
+def test_a_download_leaves_the_turn_to_others(pages: Gate) -> None:
+    with asking._turn():
+        with asking.outside(), held(pages):
+            pass
+        with pytest.raises(BusyError), ThreadPoolExecutor(1) as other:
+            other.submit(pages.__enter__).result(60)  # and it is held again
