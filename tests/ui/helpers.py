@@ -93,3 +93,17 @@ class Explore:
         """The tokens down the large picture."""
         labels: list[str] = self.figure(1)["layout"]["yaxis"]["ticktext"]
         return labels
+
+
+def run(app: AppTest) -> AppTest:
+    """Run a page again; a traceback is never right."""
+    app.run()
+    assert not app.exception, app.exception[0].stack_trace
+    return app
+
+
+def said(app: AppTest) -> str:
+    """All that a page says, without escapes."""
+    groups = (app.markdown, app.caption, app.info, app.success, app.warning, app.error, app.title)
+    texts = "\n".join(element.value for group in groups for element in group)
+    return texts.replace("\\", "").replace("\u2060", "")

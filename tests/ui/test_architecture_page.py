@@ -11,7 +11,7 @@ from attention_lab.analysis.stacks import side_by_side
 from attention_lab.ui import architecture, runs, shape_table
 from attention_lab.zoo import native, store
 from tests.factories import tiny_model
-from tests.ui.helpers import APP, SENTENCE
+from tests.ui.helpers import APP, SENTENCE, run, said
 
 
 @pytest.fixture(autouse=True)
@@ -29,18 +29,6 @@ def visit(model: str = "minilm", **link: str) -> AppTest:
     app.switch_page("pages/architecture.py").run()
     app.text_input(key="text").set_value(SENTENCE)
     return run(app)
-
-
-def run(app: AppTest) -> AppTest:
-    app.run()
-    assert not app.exception, app.exception[0].stack_trace
-    return app
-
-
-def said(app: AppTest) -> str:
-    groups = (app.markdown, app.caption, app.info, app.warning, app.error, app.title)
-    lines = "\n".join(e.value for group in groups for e in group)
-    return lines.replace("\\", "").replace("\u2060", "")
 
 
 def test_it_draws_the_model_and_counts_its_parameters() -> None:

@@ -14,7 +14,7 @@ from attention_lab.clinic.subject import MOST, Subject
 from attention_lab.ui import clinic
 from tests.figures.helpers import read
 from tests.ui.conftest import MODELS
-from tests.ui.helpers import APP, SENTENCE
+from tests.ui.helpers import APP, SENTENCE, run, said
 
 PAGE = "pages/clinic.py"
 
@@ -34,18 +34,6 @@ def visit(**link: str) -> AppTest:
         app.query_params[key] = value
     app.switch_page(PAGE)
     return run(app)
-
-
-def run(app: AppTest) -> AppTest:
-    app.run()
-    assert not app.exception, app.exception[0].stack_trace
-    return app
-
-
-def said(app: AppTest) -> str:
-    groups = (app.markdown, app.caption, app.info, app.warning, app.error, app.title)
-    texts = "\n".join(e.value for group in groups for e in group)
-    return texts.replace("\\", "").replace("\u2060", "")
 
 
 def figures(app: AppTest) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import attention_lab as lab
 from attention_lab.analysis.heads import head_table, rank
 from attention_lab.ui import head_table as table
 from attention_lab.ui import head_views, runs
-from tests.ui.helpers import APP, SENTENCE
+from tests.ui.helpers import APP, SENTENCE, run, said
 
 PAGE = "pages/heads.py"
 
@@ -35,21 +35,6 @@ def visit(**link: str) -> AppTest:
     app.switch_page(PAGE).run()
     app.text_input(key="text").set_value(SENTENCE)
     return run(app)
-
-
-def run(app: AppTest) -> AppTest:
-    app.run()
-    assert not app.exception, app.exception[0].stack_trace
-    return app
-
-
-def said(app: AppTest) -> str:
-    groups = (app.markdown, app.caption, app.info, app.warning, app.error, app.title)
-    return (
-        "\n".join(e.value for group in groups for e in group)
-        .replace("\\", "")
-        .replace("\u2060", "")
-    )
 
 
 def test_the_table_has_every_head_with_the_measures_of_this_sentence() -> None:

@@ -23,7 +23,7 @@ from attention_lab.zoo import native, store
 from tests.factories import tiny_model
 from tests.figures.helpers import read
 from tests.ui.conftest import MODELS
-from tests.ui.helpers import APP, SENTENCE
+from tests.ui.helpers import APP, SENTENCE, run, said
 
 PAGE = "pages/masks.py"
 TRANSLATOR = tiny_model("encoder-decoder", seed=3)
@@ -57,12 +57,6 @@ def visit(**link: str) -> AppTest:
     return run(app)
 
 
-def run(app: AppTest) -> AppTest:
-    app.run()
-    assert not app.exception, app.exception[0].stack_trace
-    return app
-
-
 def choose(app: AppTest, **values: Any) -> AppTest:
     for key, value in values.items():
         groups = (app.selectbox, app.number_input, app.text_input, app.segmented_control)
@@ -80,12 +74,6 @@ def press(app: AppTest, key: str) -> AppTest:
 def link(app: AppTest) -> dict[str, str]:
     found = {key: app.query_params[key] for key in app.query_params}
     return {key: value if isinstance(value, str) else value[0] for key, value in found.items()}
-
-
-def said(app: AppTest) -> str:
-    groups = (app.markdown, app.caption, app.info, app.warning, app.error, app.success, app.title)
-    texts = "\n".join(e.value for group in groups for e in group)
-    return texts.replace("\\", "").replace("\u2060", "")
 
 
 def figure(app: AppTest, alt: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from attention_lab.zoo import native, store
 from tests.factories import tiny_model
 from tests.figures.helpers import read
 from tests.ui.conftest import MODELS, write
-from tests.ui.helpers import APP, SENTENCE
+from tests.ui.helpers import APP, SENTENCE, run, said
 
 PAGE = "pages/positions.py"
 LEARNED = tiny_model("encoder", seed=4, position="learned", max_positions=40)
@@ -39,21 +39,9 @@ def visit(**link: str) -> AppTest:
     return run(app)
 
 
-def run(app: AppTest) -> AppTest:
-    app.run()
-    assert not app.exception, app.exception[0].stack_trace
-    return app
-
-
 def figures(app: AppTest) -> list[dict[str, Any]]:
     charts = app.get("plotly_chart")
     return [read(pio.from_json(chart.proto.spec, skip_invalid=False)) for chart in charts]
-
-
-def said(app: AppTest) -> str:
-    groups = (app.markdown, app.caption, app.info, app.warning, app.error)
-    texts = [element.value for group in groups for element in group]
-    return "\n".join(texts).replace("\\", "").replace("\u2060", "")
 
 
 def test_it_opens_with_fifty_positions_and_128_dimensions() -> None:
