@@ -45,7 +45,7 @@ def test_special_tokens_stay_and_words_move(order: list[int]) -> None:
     assert [tokens[i].text for i in places[1:-1]] == [words[i] for i in order]
 
 
-BAD = [
+BAD: list[list[Any]] = [
     [],
     [0],
     [0, 1, 1],
@@ -53,17 +53,20 @@ BAD = [
     [0, 1, 2, 3],
     [0, 1, -1],
     [0, 1, True],
-    [0, 1, "2"],
-    [0, 1, 2.0],
 ]
+NO_INTS: list[list[Any]] = [[0, 1, "2"], [0, 1, 2.0]]  # beartype looks at an item picked at random
 
 
-@pytest.mark.parametrize("order", BAD)
+@pytest.mark.parametrize("order", BAD + NO_INTS)
 def test_impossible_orders_are_refused_with_what_is_possible(order: list[Any]) -> None:
     with pytest.raises(InputError, match="each place from 0 to 2 exactly once"):
         unwrap(orders.check_order)(order, 3)
+
+
+@pytest.mark.parametrize("order", BAD)
+def test_places_are_moved_by_possible_orders_alone(order: list[int]) -> None:
     with pytest.raises(InputError, match="each place from 0 to 2 exactly once"):
-        unwrap(orders.moved_places)(tokenize(tiny_tokenizer(), "the cat sat"), order)
+        orders.moved_places(tokenize(tiny_tokenizer(), "the cat sat"), order)
 
 
 def test_a_prepared_order_is_found_from_the_other_sentence() -> None:
