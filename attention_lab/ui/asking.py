@@ -11,7 +11,7 @@ import streamlit as st
 from attention_lab.config import Limits
 from attention_lab.errors import BusyError, LabError
 from attention_lab.i18n import _
-from attention_lab.tracing.gate import Gate, cores, telling
+from attention_lab.tracing.gate import Gate, telling
 from attention_lab.tracing.trace import Trace
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import Request, run, write
@@ -46,12 +46,12 @@ def in_words(page: Callable[P, None]) -> Callable[P, None]:
 
 @functools.lru_cache(maxsize=1)
 def _pages() -> Gate:
-    """How many pages are computed at once: one a core.
+    """Pages are computed one at a time, beside the forwards, which have a gate of their own.
 
-    More would take the interpreter from each other hundreds of times in every run of the model, so
-    that each took many times as long. In a full room one after the other is faster for all.
+    Python runs one thread at a time in any case. Many at once would take the interpreter from each
+    other, and from the forwards between two operations, so that each took many times as long.
     """
-    return Gate(cores(), Limits.from_environment().queue)
+    return Gate(1, Limits.from_environment().queue)
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def _turn() -> Iterator[None]:
 
 
 def outside() -> AbstractContextManager[None]:
-    """For what takes minutes and no processor, such as a download: others have their turn."""
+    """While a page has to wait for a forward or a download, others have their turn."""
     return _pages().without_place()
 
 
@@ -119,7 +119,7 @@ def ask(text: str, function: "_cached_wrapper[P, R]", *args: P.args, **options: 
     """What a kept function returns; when it has to be computed, `waiting` with `text`."""
     if function.cache_key(*args, **options) in function.cache:
         return function(*args, **options)
-    with waiting(text):
+    with waiting(text), outside():
         return function(*args, **options)
 
 

@@ -79,3 +79,4 @@ _BYTES = Limits.from_environment().cache_bytes
 # Two, so that many large traces do not drive out what took long to compute and needs little room.
 TRACES = Store(_BYTES - _BYTES // 8, trace_bytes)
 RESULTS = Store(_BYTES // 8, n_bytes)
+MODELS = Store(4, lambda model: 1)  # so many, whatever they take: there are three

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import streamlit as st
-
 from attention_lab import zoo
 from attention_lab.analysis.order import check_order
 from attention_lab.beam import Beam, beam_search
@@ -13,7 +11,7 @@ from attention_lab.tracing.edits import Ablation, Edit, ablate, mask, position
 from attention_lab.tracing.record import max_tokens, read_text, trace, trace_ids
 from attention_lab.tracing.trace import Trace
 from attention_lab.ui.cells import Cell
-from attention_lab.ui.keep import RESULTS, TRACES
+from attention_lab.ui.keep import MODELS, RESULTS, TRACES
 from attention_lab.zoo.loaded import Model
 
 # Of each kind of attention, in a model as it was trained.
@@ -60,7 +58,7 @@ class Request:
         return [*masks, *off, position(self.position, self.start)]
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@MODELS.kept
 def load_model(name: str) -> Model:
     """A model by its registry name, shared by all sessions. Raises `ModelError`."""
     return zoo.load(name)

@@ -8,6 +8,7 @@ from attention_lab.config import ModelConfig
 from attention_lab.errors import LabError
 from attention_lab.i18n import _
 from attention_lab.ui import link, mask_control, pull
+from attention_lab.ui.asking import ask
 from attention_lab.ui.look_up import look_up
 from attention_lab.ui.markup import plain
 from attention_lab.ui.runs import load_model
@@ -73,8 +74,7 @@ def _pick(here: list[str]) -> str:
 
 def _load(name: str) -> Model | LabError:
     try:
-        with st.spinner(_("Loading the model …"), show_time=True):
-            return load_model(name)
+        return ask(_("Loading the model …"), load_model, name)
     except LabError as error:
         return error
 

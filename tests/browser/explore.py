@@ -1,11 +1,20 @@
 """The Explore page in a browser, as a person uses it."""
 
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
+NewPage = Callable[..., Page]
+
 # The chart of an element with that key, not the copy of an old one.
 CHART = ".st-key-{} .js-plotly-plot:not(.old-picture)"
+
+
+def query(page: Page) -> dict[str, list[str]]:
+    """What the page's link holds."""
+    return parse_qs(urlsplit(page.url).query)
 
 
 class Explore:

@@ -68,5 +68,5 @@ def forget() -> None:
     """Empty the caches that all sessions share."""
     st.cache_resource.clear()
     look_up.cache_clear()
-    for cached in (runs.run, runs.write):
+    for cached in (runs.load_model, runs.run, runs.write):
         cached.cache.clear()

@@ -1,9 +1,10 @@
 """How pages ask: overload in words, a way back by itself, the place in the queue on the page."""
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pytest
@@ -155,3 +156,26 @@ def test_a_download_leaves_the_turn_to_others(pages: Gate) -> None:
             pass
         with pytest.raises(BusyError), ThreadPoolExecutor(1) as other:
             other.submit(pages.__enter__).result(60)  # and it is held again
+
+
+def test_who_waits_for_a_forward_leaves_the_turn_to_others(
+    pages: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forwards, request = Gate(1, 1), Request("minilm", "the cat")
+    monkeypatch.setattr("attention_lab.tracing.run.gate", lambda: forwards)
+    monkeypatch.setattr(st, "spinner", lambda *_, **__: nullcontext())
+
+    def page() -> None:
+        with asking._turn():
+            asking.trace_of(request)
+            with pytest.raises(BusyError), ThreadPoolExecutor(1) as other:
+                other.submit(pages.__enter__).result(60)  # what is read is drawn in its own turn
+
+    with ThreadPoolExecutor(1) as thread:
+        with held(forwards):
+            reading = thread.submit(page)
+            while not forwards.n_waiting:
+                time.sleep(0.01)
+            with pages:  # it is free, or this would be refused: there is no room to wait
+                pass
+        reading.result(60)

@@ -4,90 +4,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plotly.io as pio
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 import attention_lab as lab
-from attention_lab.analysis.leak import leak
-from attention_lab.analysis.mask_cost import cost_table
 from attention_lab.analysis.numbers import next_tokens, token_shifts
-from attention_lab.analysis.padding import padding_study
 from attention_lab.generation import greedy, greedy_changed
 from attention_lab.ui import cells, mask_control
 from attention_lab.ui.cells import MOST, Cell
-from attention_lab.ui.keep import RESULTS, TRACES
 from attention_lab.ui.masks import VIEWS
-from attention_lab.zoo import native, store
-from tests.factories import tiny_model
-from tests.figures.helpers import read
 from tests.ui.conftest import MODELS
-from tests.ui.helpers import APP, SENTENCE, run, said
-
-PAGE = "pages/masks.py"
-TRANSLATOR = tiny_model("encoder-decoder", seed=3)
-N = 15  # tokens of the sentence, with [CLS] and [SEP]
+from tests.ui.helpers import SENTENCE, run, said
+from tests.ui.masks import (
+    TRANSLATOR,
+    N,
+    choose,
+    figure,
+    link,
+    mask,
+    press,
+    ship_translator,
+    visit,
+    weights,
+)
 
 
 @pytest.fixture(autouse=True)
-def translator(home: Path) -> None:
-    folder = store.ASSETS / "translator-en-zh"
-    folder.mkdir(parents=True)
-    assert TRANSLATOR.target_tokenizer is not None
-    state = TRANSLATOR.module.state_dict()
-    texts = (TRANSLATOR.tokenizer.to_str(), TRANSLATOR.target_tokenizer.to_str())
-    parts = native.Parts(TRANSLATOR.config, state, texts[0], TRANSLATOR.card, texts[1])
-    native.write(folder, parts)
-    TRACES.cache.clear()
-    RESULTS.cache.clear()
-
-
-def visit(**link: str) -> AppTest:
-    app = AppTest.from_file(APP, default_timeout=120)
-    shared = {"text", "model", "width", "apart", "prefix", "blocks", "globals", "mask"}
-    shared |= {"part", "layer", "head", "view"}  # Explore reads these before
-    first = {"text": SENTENCE} | {key: link[key] for key in shared & link.keys()}
-    for key, value in first.items():
-        app.query_params[key] = value
-    app.run()
-    for key, value in link.items():
-        app.query_params[key] = value
-    app.switch_page(PAGE)
-    return run(app)
-
-
-def choose(app: AppTest, **values: Any) -> AppTest:
-    for key, value in values.items():
-        groups = (app.selectbox, app.number_input, app.text_input, app.segmented_control)
-        (widget,) = [w for group in groups for w in group if w.key == key]
-        widget.set_value(value)
-        run(app)
-    return app
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    app.button(key=key).click()
-    return run(app)
-
-
-def link(app: AppTest) -> dict[str, str]:
-    found = {key: app.query_params[key] for key in app.query_params}
-    return {key: value if isinstance(value, str) else value[0] for key, value in found.items()}
-
-
-def figure(app: AppTest, alt: str) -> dict[str, Any]:
-    charts = [chart for chart in app.get("plotly_chart") if alt in chart.proto.alt]
-    assert len(charts) == 1, [chart.proto.alt for chart in app.get("plotly_chart")]
-    return read(pio.from_json(charts[0].proto.spec, skip_invalid=False))
-
-
-def mask(app: AppTest) -> np.ndarray:
-    return np.array(figure(app, "The mask as a heatmap")["data"][0]["z"]).astype(bool)
-
-
-def weights(app: AppTest) -> np.ndarray:
-    return np.nan_to_num(figure(app, "weights, as a heatmap")["data"][0]["z"])
+def _translator(home: Path) -> None:
+    ship_translator()
 
 
 def test_the_first_visit_shows_the_models_own_mask_and_weights() -> None:
@@ -242,103 +186,6 @@ def test_the_translator_has_three_masks_and_another_translation(part: str) -> No
         if f"{stack}.{kind}" != part:
             plain = lab.trace(TRANSLATOR, SENTENCE, ids)[name].mask
             np.testing.assert_array_equal(trace[name].mask, plain)
-
-
-def test_padding_shows_a_real_batch() -> None:
-    app = visit(masks="padding", text2="the cat", text3="a dog sat on the mat")
-    texts = [SENTENCE, "the cat", "a dog sat on the mat"]
-    study = padding_study(MODELS["minilm"], texts)
-    real = figure(app, "padding mask of the batch")["data"][0]["z"]
-    np.testing.assert_array_equal(real, study.padding[:, 0, 0])
-    both = figure(app, "mask of one sentence")["data"][0]["z"]
-    np.testing.assert_array_equal(both, study.both[1, 0])  # the shortest one
-    assert f"(3, 1, 1, {N})" in said(app)
-    assert f"({N}, {N})" in said(app)
-    assert f"(3, 5, {N}, {N})" in said(app)
-    table = app.dataframe[0].value
-    assert table["padding"].tolist() == [0, N - 4, N - 8]
-    choose(app, text2=" ", text3="")
-    assert "Type a second sentence" in said(app)
-
-
-@pytest.mark.parametrize("model", ["smollm2", "translator-en-zh"])
-def test_padding_on_other_kinds(model: str) -> None:
-    app = visit(masks="padding", model=model)
-    assert len(app.dataframe[0].value) == 3
-    assert "rounding" in said(app)
-
-
-@pytest.mark.parametrize(
-    ("model", "name"),
-    [("minilm", "own"), ("minilm", "window"), ("smollm2", "own"), ("translator-en-zh", "causal")],
-)
-def test_conventions(model: str, name: str) -> None:
-    app = visit(masks="conventions", model=model, mask=name)
-    for way in ("True = may attend", "True = blocked", "−∞ = blocked", "−1e9 = blocked"):
-        assert way in said(app)
-    open_text = [
-        figure(app, f"convention {w}")["data"][0]["text"][0][0]
-        for w in ("True = may attend", "True = blocked", "added, −∞", "added, −1e9")
-    ]
-    assert open_text == ["1", "0", "0", "0"]
-    assert "wrong way round in every layer" in said(app)
-    assert "moved" in said(app)
-    choose(app, mixup="added")
-    assert "Rows of NaN: 0" in said(app)
-
-
-def test_the_whole_model_is_run_the_wrong_way_round() -> None:
-    app = visit(masks="conventions", mask="causal")
-    own = lab.trace(MODELS["minilm"], SENTENCE, mask="causal")
-    wrong = lab.trace(MODELS["minilm"], SENTENCE, mask="causal^none")
-    largest = np.abs(own.hidden.astype(float) - wrong.hidden).max()
-    assert f"the largest change of a number is {largest:.3f}" in said(app)
-
-
-@pytest.mark.parametrize("model", ["minilm", "smollm2", "translator-en-zh"])
-def test_a_row_without_any_key(model: str) -> None:
-    app = visit(masks="closed", model=model)
-    shown = figure(app, "closed row in three ways")
-    values = shown["data"][0]["z"]
-    n = len(values[0])
-    assert np.isnan(values[0]).all()
-    np.testing.assert_allclose(values[1], 1 / n, rtol=1e-5)
-    assert (values[2] == 0).all()
-    assert "NaN" in [each.get("name") for each in shown["data"]]
-    assert "the output has 0 numbers that are NaN" in said(app)
-
-
-def test_the_leak_test_on_the_present_mask() -> None:
-    app = visit(masks="leak", mask="causal", place="8")
-    assert "Passed: no output before it moved" in said(app)
-    choose(app, mask="none")
-    assert "A leak: 8 outputs before it moved" in said(app)
-    model, tokens = MODELS["minilm"], lab.trace(MODELS["minilm"], SENTENCE).tokens
-    new = next(t.id for t in tokens if not t.special and t.id != tokens[8].id)
-    found = leak(model, tokens.ids, 8, new, mask="none")
-    shown = figure(app, "change of each token's output")["data"][0]["z"]
-    np.testing.assert_allclose(shown, np.where(found.layers == 0, np.nan, found.layers))
-    one = visit(masks="leak", mask="causal", place="8", cells="encoder.self:3.8")
-    assert "A leak: 5 outputs before it moved" in said(one)
-
-
-@pytest.mark.parametrize("part", ["encoder.self", "decoder.self", "decoder.cross"])
-def test_the_leak_test_of_a_translator(part: str) -> None:
-    app = visit(masks="leak", model="translator-en-zh", part=part)
-    passes = part.startswith("decoder")
-    assert ("Passed" in said(app)) == passes
-    assert ("A leak" in said(app)) != passes
-
-
-def test_costs_are_counted() -> None:
-    app = visit(masks="cost", mask="window", width="2")
-    table = app.dataframe[0].value
-    expected = cost_table("window:2", (N, 128, 512, 2048))
-    assert table["tokens"].tolist() == [N, 128, 512, 2048]
-    assert table["cells kept"].tolist() == [f"{x:.1%}" for x in expected["cells"]]
-    kept = sum(abs(q - k) <= 2 for q in range(N) for k in range(N))
-    assert f"It keeps {kept} of {N * N} cells" in said(app).replace("it keeps", "It keeps")
-    assert "22 of 64 blocks" in said(app)  # the diagonal and its neighbours
 
 
 def test_every_view_has_its_formula_and_its_code() -> None:
