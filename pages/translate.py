@@ -31,7 +31,7 @@ def main() -> None:
     text = sentence()
     if text is None:
         return
-    model = load_model(MODEL)
+    model = ask(_("Loading the model …"), load_model, MODEL)
     with st.sidebar:
         card(model)
     heads.restore(model)

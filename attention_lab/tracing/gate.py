@@ -89,7 +89,7 @@ class Gate:
 
         A translation of 60 steps so holds nobody up for long, and does not queue 60 times either.
         """
-        if self._waiting and time.monotonic() - self._own.since >= TURN:
+        if self._own.holds and self._waiting and time.monotonic() - self._own.since >= TURN:
             self._give_back()
             self._take(None)  # it was let in already and is not sent away for a full queue
 
@@ -104,6 +104,18 @@ class Gate:
         finally:
             if holds:
                 self._take(None)
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Within this block this thread enters without a place and never waits.
+
+        For what is over at once, and only where the caller lets one such thread in at a time.
+        """
+        self._own.depth += 1
+        try:
+            yield
+        finally:
+            self._own.depth -= 1
 
     @property
     def n_waiting(self) -> int:

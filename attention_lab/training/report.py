@@ -42,7 +42,7 @@ def measure_all(model: Model, corpus_file: Path, heldout: Path) -> Figures:
     judged = [sum(j.right for j in evaluation.judge_workshop(model, width)) for width in (1, 4)]
     return Figures(
         n_sentences=len(sentences),
-        n_parameters=sum(p.numel() for p in model.module.parameters()),
+        n_parameters=model.n_parameters,
         greedy=scores[0],
         beam=scores[1],
         workshop_right=judged[0],

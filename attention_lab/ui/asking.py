@@ -11,10 +11,10 @@ import streamlit as st
 from attention_lab.config import Limits
 from attention_lab.errors import BusyError, LabError
 from attention_lab.i18n import _
-from attention_lab.tracing.gate import Gate, telling
+from attention_lab.tracing.gate import Gate, gate, telling
 from attention_lab.tracing.trace import Trace
 from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import Request, run, write
+from attention_lab.ui.runs import Request, is_short, run, write
 from attention_lab.zoo.loaded import Model
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def in_words(page: Callable[P, None]) -> Callable[P, None]:
 
 @functools.lru_cache(maxsize=1)
 def _pages() -> Gate:
-    """Pages are computed one at a time, beside the forwards, which have a gate of their own.
+    """Pages are computed one at a time, beside long runs, which have a gate of their own.
 
-    Python runs one thread at a time in any case. Many at once would take the interpreter from each
-    other, and from the forwards between two operations, so that each took many times as long.
+    Python runs one thread at a time in any case. Many would take the interpreter from each other,
+    and from a run between any two of its operations, so that each took many times as long.
     """
     return Gate(1, Limits.from_environment().queue)
 
@@ -116,7 +116,10 @@ def _place(place: int) -> str:
 
 
 def ask(text: str, function: "_cached_wrapper[P, R]", *args: P.args, **options: P.kwargs) -> R:
-    """What a kept function returns; when it has to be computed, `waiting` with `text`."""
+    """What a kept function returns; when it has to be computed, `waiting` with `text`.
+
+    Meanwhile other pages have their turn.
+    """
     if function.cache_key(*args, **options) in function.cache:
         return function(*args, **options)
     with waiting(text), outside():
@@ -132,5 +135,12 @@ def request_of(model: Model, text: str) -> Request:
 
 
 def trace_of(request: Request) -> Trace:
-    """The trace of a request."""
+    """The trace of a request.
+
+    A short run belongs to the page's turn: to hand the interpreter to and fro between it and the
+    next page would take longer than the run.
+    """
+    if is_short(request):
+        with gate().beside():
+            return run(request)
     return ask(_("The model reads your sentence …"), run, request)

@@ -18,18 +18,17 @@ from attention_lab.analysis.roles import (
 )
 from attention_lab.i18n import _
 from attention_lab.ui import link
-from attention_lab.ui.asking import ask
+from attention_lab.ui.asking import ask, outside
 from attention_lab.ui.head_columns import columns, role_names
 from attention_lab.ui.keep import RESULTS
 from attention_lab.ui.markup import plain
-from attention_lab.ui.runs import Request, load_model, run
+from attention_lab.ui.runs import SMALL, Request, load_model, run
 from attention_lab.zoo.loaded import Model
 
 Source = Literal["yours", "fixed"]
 SOURCES: tuple[Source, ...] = get_args(Source)
 PERCENTS = range(10, 96, 5)
 _ASKED = "_roles_asked_for"  # session state: names of models
-QUICK = 50_000_000  # parameters; roles of larger models are measured when they are asked for
 
 
 def _measure_roles(model: str, progress: Progress | None = None) -> RoleScores:
@@ -101,11 +100,10 @@ def open_head(layer: int, head: int) -> None:
 
 def _roles(model: Model) -> RoleScores | None:
     """The model's roles; of a large model only once somebody has asked for them."""
-    size = sum(p.numel() for p in model.module.parameters())
     n = n_runs(model)
     asked = model.name in st.session_state.get(_ASKED, ())
     known = roles_of.cache_key(model.name) in roles_of.cache
-    if size > QUICK and not asked and not known:
+    if model.n_parameters > SMALL and not asked and not known:
         text = _("Measure the roles: {n} runs of the model on fixed texts").format(n=n)
         st.button(
             text,
@@ -124,7 +122,8 @@ def _roles(model: Model) -> RoleScores | None:
     def show(done: int, n: int) -> None:
         bar.progress(done / n, text=text.format(done=done, n=n))
 
-    scores = roles_of(model.name, show)
+    with outside():
+        scores = roles_of(model.name, show)
     bar.empty()
     return scores
 

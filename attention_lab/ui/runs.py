@@ -17,6 +17,9 @@ from attention_lab.zoo.loaded import Model
 # Of each kind of attention, in a model as it was trained.
 OWN_MASKS = {"encoder.self": "none", "decoder.self": "causal", "decoder.cross": "none"}
 
+SMALL = 50_000_000  # parameters of a model whose runs are short
+FEW = 400  # characters
+
 
 @dataclass(frozen=True)
 class Request:
@@ -76,6 +79,12 @@ def run(request: Request) -> Trace:
     tokens = read_text(model, request.text, limit, limits)
     ids = [tokens.ids[place] for place in check_order(request.order, len(tokens))]
     return trace_ids(model, ids, target, request.mask, request.edits, limits)
+
+
+def is_short(request: Request) -> bool:
+    """Whether its run takes some hundredths of a second: a small model and a few sentences."""
+    n_characters = len(request.text) + len(request.target or "")
+    return n_characters <= FEW and load_model(request.model).n_parameters <= SMALL
 
 
 @RESULTS.kept

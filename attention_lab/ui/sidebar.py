@@ -96,7 +96,6 @@ def _forget_places() -> None:
 
 def card(model: Model) -> None:
     """What kind of model this is, in one line."""
-    parameters = sum(p.numel() for p in model.module.parameters()) / 1e6
     config = model.config
     text = _(
         "{title}: {kind}, {parameters:.1f} M parameters, {layers} layers of {heads} heads, "
@@ -108,7 +107,7 @@ def card(model: Model) -> None:
             title=model.card.title,
             trained=trained,
             kind=_(ENTRIES[model.name].kind),
-            parameters=parameters,
+            parameters=model.n_parameters / 1e6,
             layers=config.n_layers,
             heads=config.n_heads,
             licence=model.card.licence,

@@ -1,6 +1,7 @@
 """A model that is ready to run: the Transformer, its tokenizers, and what is known about it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from tokenizers import Tokenizer
 
@@ -33,3 +34,8 @@ class Model:
     tokenizer: Tokenizer
     target_tokenizer: Tokenizer | None
     card: ModelCard
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """How many numbers were learned; what two layers share counts once."""
+        return sum(parameter.numel() for parameter in self.module.parameters())

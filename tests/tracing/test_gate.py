@@ -295,3 +295,13 @@ def test_without_place_somebody_else_has_it_until_the_block_ends() -> None:
             raise ValueError("inside")
         assert not others_may_enter()  # held again, also after the error
     assert others_may_enter()
+
+
+def test_beside_the_others_one_enters_without_a_place_and_gives_none_back() -> None:
+    gate = Gate(1, 0)
+    with taken(gate, 1):
+        with gate.beside(), gate:
+            gate.give_way()
+        with pytest.raises(BusyError), gate:
+            pass
+    assert is_free(gate, 1)

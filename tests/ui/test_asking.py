@@ -12,8 +12,9 @@ import streamlit as st
 
 from attention_lab.errors import BusyError
 from attention_lab.tracing.gate import Gate, telling
-from attention_lab.ui import asking
+from attention_lab.ui import asking, runs
 from attention_lab.ui.runs import Request, run
+from tests.ui.conftest import MODELS
 from tests.ui.helpers import Explore
 
 
@@ -39,9 +40,10 @@ def held(gate: Gate) -> Iterator[None]:
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
-    """One place and no room to wait."""
+    """All runs are long, and there is one place for them and no room to wait."""
     gate = Gate(1, 0)
     monkeypatch.setattr("attention_lab.tracing.run.gate", lambda: gate)
+    monkeypatch.setattr(asking, "is_short", lambda request: False)
     return gate
 
 
@@ -98,6 +100,7 @@ def test_what_is_kept_shows_no_spinner(monkeypatch: pytest.MonkeyPatch) -> None:
     def spinner(*_: object, **__: object) -> None:
         raise AssertionError
 
+    monkeypatch.setattr(asking, "is_short", lambda request: False)
     monkeypatch.setattr(st, "spinner", spinner)
     assert asking.trace_of(request) is trace
     with pytest.raises(AssertionError):
@@ -158,11 +161,10 @@ def test_a_download_leaves_the_turn_to_others(pages: Gate) -> None:
             other.submit(pages.__enter__).result(60)  # and it is held again
 
 
-def test_who_waits_for_a_forward_leaves_the_turn_to_others(
-    pages: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_run_leaves_the_turn_to_others(pages: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     forwards, request = Gate(1, 1), Request("minilm", "the cat")
     monkeypatch.setattr("attention_lab.tracing.run.gate", lambda: forwards)
+    monkeypatch.setattr(asking, "is_short", lambda request: False)
     monkeypatch.setattr(st, "spinner", lambda *_, **__: nullcontext())
 
     def page() -> None:
@@ -179,3 +181,27 @@ def test_who_waits_for_a_forward_leaves_the_turn_to_others(
             with pages:  # it is free, or this would be refused: there is no room to wait
                 pass
         reading.result(60)
+
+
+def test_a_short_run_keeps_the_turn_and_waits_for_no_long_one(
+    pages: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forwards = Gate(1, 0)
+    for place in ("attention_lab.tracing.run.gate", "attention_lab.ui.asking.gate"):
+        monkeypatch.setattr(place, lambda: forwards)
+    monkeypatch.setattr(asking, "outside", None)  # it is not called
+    with held(forwards), asking._turn():
+        assert len(asking.trace_of(Request("minilm", "the cat")).tokens) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "short"),
+    [("the cat", None, True), ("the cat " * 60, None, False), ("the cat", "the " * 120, False)],
+)
+def test_a_run_is_short_of_a_small_model_on_a_few_sentences(
+    text: str, target: str | None, short: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = Request("minilm", text, target)
+    assert runs.is_short(request) == short
+    monkeypatch.setattr(runs, "SMALL", MODELS["minilm"].n_parameters - 1)
+    assert not runs.is_short(request)
