@@ -95,7 +95,10 @@ class Gate:
 
     @contextmanager
     def without_place(self) -> Iterator[None]:
-        """Within this block somebody else has the place, if this thread holds one."""
+        """Within this block somebody else has the place, if this thread holds one.
+
+        After it this thread is the next one: it has waited for its turn already.
+        """
         holds = self._own.holds
         if holds:
             self._give_back()
@@ -103,7 +106,7 @@ class Gate:
             yield
         finally:
             if holds:
-                self._take(None)
+                self._take(None, first=True)
 
     @contextmanager
     def beside(self) -> Iterator[None]:
@@ -122,14 +125,14 @@ class Gate:
         """How many wait now."""
         return len(self._waiting)
 
-    def _take(self, most: int | None) -> None:
+    def _take(self, most: int | None, first: bool = False) -> None:
         with self._lock:
-            ticket = self._line_up(most)
+            ticket = self._line_up(most, first)
         if ticket is not None:
             self._wait(ticket)
         self._own.holds, self._own.since = True, time.monotonic()
 
-    def _line_up(self, most: int | None) -> _Ticket | None:
+    def _line_up(self, most: int | None, first: bool) -> _Ticket | None:
         """None: there is a free place, and it is taken."""
         if self._free:
             self._free -= 1
@@ -138,7 +141,7 @@ class Gate:
             message = _("{n} requests are waiting already, the most allowed here; try again soon.")
             raise BusyError(message.format(n=most))
         ticket = _Ticket(self._lock)
-        self._waiting.append(ticket)
+        self._waiting.insert(0 if first else len(self._waiting), ticket)
         return ticket
 
     def _wait(self, ticket: _Ticket) -> None:

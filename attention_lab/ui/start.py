@@ -2,7 +2,6 @@
 
 import gc
 import pkgutil
-import socket
 import sys
 import threading
 import time
@@ -87,21 +86,8 @@ def _import_all() -> None:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def _finish() -> None:
     """Once the server listens. What there is by now is left out of every later collection."""
-    send_at_once()
     gc.collect()
     gc.freeze()
-
-
-def send_at_once() -> None:
-    """Have the server's sockets, and those they will accept, send small messages without delay.
-
-    Streamlit leaves Nagle's algorithm on: the end of a run then waits for the browser to confirm
-    its beginning, which browsers put off for 40 ms and more. It gives no access to its sockets.
-    """
-    for found in gc.get_objects():
-        if type(found) is socket.socket and found.type == socket.SOCK_STREAM:
-            with suppress(OSError):  # closed meanwhile, or no TCP
-                found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def through_app() -> None:

@@ -17,8 +17,8 @@ IMAGE = {"python_version": "3.11", "python_full_version": "3.11.15", "sys_platfo
 
 def pins(file: str) -> dict[str, str]:
     lines = (lock.ROOT / file).read_text().splitlines()
-    found = [line.split("==") for line in lines if "==" in line and not line.startswith("#")]
-    return {canonicalize_name(name): version for name, version in found}
+    found = [Requirement(line) for line in lines if "==" in line and not line.startswith("#")]
+    return {canonicalize_name(each.name): str(each.specifier).removeprefix("==") for each in found}
 
 
 def test_every_line_is_a_pin_with_its_hashes_or_a_comment() -> None:

@@ -305,3 +305,27 @@ def test_beside_the_others_one_enters_without_a_place_and_gives_none_back() -> N
         with pytest.raises(BusyError), gate:
             pass
     assert is_free(gate, 1)
+
+
+def test_after_a_block_without_its_place_one_is_the_next() -> None:
+    gate, away, order = Gate(1, 10), threading.Event(), list[str]()
+
+    def back() -> None:
+        with gate:
+            with gate.without_place():
+                away.set()
+                until(lambda: gate.n_waiting == 1)
+            order.append("back")
+
+    def new() -> None:
+        with gate:
+            order.append("new")
+
+    with ThreadPoolExecutor(2) as pool:
+        returning = pool.submit(back)
+        assert away.wait(SECONDS)
+        with gate:
+            pool.submit(new)
+            until(lambda: gate.n_waiting == 2)
+        returning.result(SECONDS)
+    assert order == ["back", "new"]

@@ -1,22 +1,38 @@
 """What the server does once."""
 
+import asyncio
 import socket
+import sys
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.web import bootstrap
 
-from attention_lab.ui.start import send_at_once
 from tests.ui.helpers import APP
 
 
-def test_connections_send_without_delay() -> None:
-    """A socket as Streamlit makes it: without a protocol, so that asyncio takes it for no TCP."""
-    with socket.socket(family=socket.AF_INET) as server:
-        server.bind(("127.0.0.1", 0))
-        server.listen()
-        send_at_once()
-        with socket.create_connection(server.getsockname()), server.accept()[0] as accepted:
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+@pytest.mark.skipif(sys.platform == "win32", reason="uvloop is not made for Windows")
+def test_messages_leave_at_once() -> None:
+    """Nagle's algorithm would hold the end of a run back for 40 ms; uvloop switches it off."""
+    found: list[int] = []
+
+    class Connection(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            accepted = transport.get_extra_info("socket")
+            found.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(Connection, "127.0.0.1", 0)
+        _reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        while not found:
+            await asyncio.sleep(0.01)
+        writer.close()
+        server.close()
+
+    with asyncio.Runner(loop_factory=bootstrap._get_uvloop_loop_factory()) as runner:
+        runner.run(asyncio.wait_for(serve(), 60))
+    assert found == [1]
 
 
 def test_a_wrong_setting_is_told_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
