@@ -96,13 +96,12 @@ class Tab:
         cookies = self.web.cookies
         protocols = ["streamlit", cookies.get(XSRF) or "PLACEHOLDER_AUTH_TOKEN"]
         protocols += [self.session] if self.session else []
-        written = "; ".join(f"{name}={value}" for name, value in cookies.items())
         try:
             self._socket = await connect(
                 f"ws://{self.address}/_stcore/stream",
                 subprotocols=protocols,  # type: ignore[arg-type]
                 origin=f"http://{self.address}",  # type: ignore[arg-type]
-                additional_headers={"Cookie": written} if written else None,
+                additional_headers={"Cookie": self.web.cookie} if cookies else None,
                 max_size=None,
                 ping_interval=None,  # the server sends them, and they are answered
                 proxy=None,
@@ -177,7 +176,7 @@ class Tab:
         request.cached_message_hashes.extend(self._cached)
         request.context_info.timezone = "UTC"
         request.context_info.locale = "en-US"
-        request.context_info.url = f"{self.web.base}/"
+        request.context_info.url = f"http://{self.address}/"
         self._run, self._done, self._has_begun = Run(), asyncio.Event(), False
         await self._send(message)
 
