@@ -35,7 +35,8 @@ class Person:
         """Ask over HTTP with the cookie; the status and the headers, names in lower case."""
         host, port = self.address.split(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=60)
-        headers = {"Cookie": f"lab_replica={self.replica}"} if self.replica else {}
+        headers = {"Accept-Encoding": "gzip"}
+        headers |= {"Cookie": f"lab_replica={self.replica}"} if self.replica else {}
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
         answer.read()

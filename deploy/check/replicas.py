@@ -5,10 +5,12 @@ was checked, and ends with 1 at the first that is not so.
 """
 
 import http.client
+import re
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Callable
 
@@ -125,17 +127,24 @@ def check_sticky(people: list[Person]) -> None:
 
 def check_room(address: str) -> None:
     """100 people behind one address open the app at once; nobody is throttled."""
+    with urllib.request.urlopen(f"http://{address}/", timeout=60) as answer:
+        files = sorted(set(re.findall(r'(?:src|href)="\.(/static/[^"]+)"', answer.read().decode())))
     found: Counter[int] = Counter()
+    packed: Counter[str] = Counter()
 
     def arrive() -> None:
         person = Person(address, "zebra0x")
-        for path in ("/", "/_stcore/health", "/_stcore/host-config", *["/favicon.png"] * 4):
-            found[person.get(path)[0]] += 1
+        for path in ("/", "/_stcore/health", "/_stcore/host-config", *files):
+            status, headers = person.get(path)
+            found[status] += 1
+            packed[headers.get("content-encoding", "")] += path.endswith(".js")
 
     together(arrive, 100)
     if set(found) != {200}:
         fail(f"100 people at once got {dict(found)}")
-    say("100 people at once from one address: 700 requests, none throttled")
+    if packed["gzip"] < packed[""]:
+        fail(f"scripts are sent unpacked: {dict(packed)}")
+    say(f"100 people at once from one address: {found[200]} requests, none throttled")
 
 
 def together(act: Callable[[], None], times: int) -> None:
