@@ -1,6 +1,6 @@
 """What a page asks the engine for, and the answers, computed once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attention_lab import zoo
 from attention_lab.analysis.order import check_order
@@ -71,7 +71,8 @@ def load_model(name: str) -> Model:
 def run(request: Request) -> Trace:
     """The trace for a request: computed once, also when many ask for it at the same time."""
     model = load_model(request.model)
-    limits = Limits.from_environment()
+    # Pages show the output at one place at a time: all of it would be a third of smollm2's run.
+    limits = replace(Limits.from_environment(), logit_bytes=0)
     limit = max_tokens(model.config, limits)
     target = request.target if request.target_ids is None else request.target_ids
     if request.order is None:
