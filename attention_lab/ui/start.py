@@ -86,7 +86,6 @@ def _import_all() -> None:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def _finish() -> None:
     """Once the server listens. What there is by now is left out of every later collection."""
-    gc.collect()
     gc.freeze()
 
 
