@@ -19,10 +19,11 @@ from attention_lab.model.masks import causal
 from attention_lab.tracing.edits import mask as mask_edit
 from attention_lab.tracing.record import trace as trace_text
 from attention_lab.tracing.site import Site
+from attention_lab.tracing.trace import Trace
 from attention_lab.ui import heads, link, words
 from attention_lab.ui.asking import ask
 from attention_lab.ui.heads import CHART
-from attention_lab.ui.keep import RESULTS
+from attention_lab.ui.keep import RESULTS, TRACES
 from attention_lab.ui.markup import plain
 from attention_lab.ui.mask_control import mask_control
 from attention_lab.ui.runs import Request, load_model, run
@@ -264,14 +265,15 @@ def _mix_up(request: Request, name: str, mask: np.ndarray, site: Site, head: int
 def _whole_model(request: Request, name: str, site: Site) -> None:
     """The model itself, run with the mask the wrong way round in every layer."""
     stack, _layer, part = site.name.split(".")
-    model = load_model(request.model)
-    wrong = trace_text(
-        model,
-        request.text,
-        request.target_ids,
-        request.mask,
-        [*request.edits, mask_edit(f"{stack}.*.{part}", f"{name}^none")],
-        limit=len(run(request).tokens),
-    )
+    text = _("The model reads your sentence …")
+    wrong = ask(text, _reversed, request, f"{stack}.*.{part}", name)
     st.markdown(_("The model, run with this mask the wrong way round in every layer:"))
-    words.what_moved(output_shift(run(request), wrong), model)
+    words.what_moved(output_shift(run(request), wrong), wrong.model)
+
+
+@TRACES.kept
+def _reversed(request: Request, sites: str, name: str) -> Trace:
+    """The trace of a request with the mask `name` the wrong way round at `sites`."""
+    edits = [*request.edits, mask_edit(sites, f"{name}^none")]
+    model, limit = load_model(request.model), len(run(request).tokens)
+    return trace_text(model, request.text, request.target_ids, request.mask, edits, limit)
