@@ -78,7 +78,7 @@ def test_a_higher_threshold_takes_roles_away() -> None:
 def test_roles_of_a_large_model_are_measured_when_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(table, "QUICK", 1)
+    monkeypatch.setattr(table, "SMALL", 1)
     app = visit()
     assert not is_kept("minilm")
     app.button(key="measure").click()
